@@ -1,0 +1,43 @@
+# make tables: install everything, then run the main job on the embedded dataset
+# make test:   install everything, then run the tests
+# make lint:   formatters and linters, as CI runs them
+# make lock:   pin the newest versions that pyproject.toml admits
+
+PYTHON ?= python3
+CORES ?= $(shell nproc)
+VENV := .venv
+export PATH := $(abspath $(VENV))/bin:$(PATH)
+
+.PHONY: tables test lint lock
+
+tables: $(VENV)/installed
+	snakemake --cores $(CORES) results/tables/all.md
+	cat results/tables/all.md
+
+test: $(VENV)/installed-dev
+	pytest
+
+lint: $(VENV)/installed-dev
+	ruff check .
+	ruff format --check .
+	snakefmt --check Snakefile rules
+	snakemake --lint
+
+lock:
+	$(PYTHON) -m venv $(VENV)/lock
+	$(VENV)/lock/bin/pip install --quiet uv
+	$(VENV)/lock/bin/uv pip compile pyproject.toml --universal --python-version 3.11 \
+	  --no-annotate --no-header --no-emit-index-url --upgrade -o requirements.lock
+	$(VENV)/lock/bin/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 \
+	  --no-annotate --no-header --no-emit-index-url --constraint requirements.lock \
+	  --upgrade -o requirements-dev.lock
+
+$(VENV)/installed: requirements.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	pip install --quiet --disable-pip-version-check -r requirements.lock
+	pip install --quiet --disable-pip-version-check --no-deps --editable .
+	touch $@
+
+$(VENV)/installed-dev: $(VENV)/installed requirements-dev.lock
+	pip install --quiet --disable-pip-version-check -r requirements-dev.lock
+	touch $@
