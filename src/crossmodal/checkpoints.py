@@ -1,0 +1,33 @@
+"""Unfinished work, kept outside of the outputs that Snakemake deletes before a job."""
+
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from crossmodal.files import digest
+
+FOLDER = Path(".checkpoints")
+
+
+@contextmanager
+def checkpoints(output: Path, job: Any, inputs: Iterable[Path]) -> Iterator[Path]:
+    """A folder for the unfinished work of one job, removed when the job is done.
+
+    It is found again only if the job and its inputs are the same; otherwise it starts empty.
+
+    Args:
+        output: What the job makes.
+        job: Everything else that the result depends on, as JSON.
+        inputs: Files that the job reads.
+    """
+    stamps = [(str(p), (s := p.stat()).st_size, s.st_mtime_ns) for p in inputs]
+    home = FOLDER / output.with_suffix("")
+    folder = home / digest(job, stamps)
+    for stale in home.glob("*"):
+        if stale != folder:
+            shutil.rmtree(stale)
+    folder.mkdir(parents=True, exist_ok=True)
+    yield folder
+    shutil.rmtree(home)

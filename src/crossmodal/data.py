@@ -1,0 +1,114 @@
+"""What methods learn from: the views and labels of one split."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from crossmodal.errors import CrossmodalError
+from crossmodal.prepared import Prepared
+from crossmodal.store import Rows, read_features
+
+Protocol = Literal["single", "multi"]
+
+
+@dataclass(frozen=True)
+class View:
+    """One modality of a split.
+
+    Args:
+        features: (rows, d) array or sequences; rows of one item are neighbours.
+        items: Index of the item that each row belongs to, (rows,), increasing.
+        ids: Row ids.
+        meta: What the extractor stated, a vocabulary's size say.
+    """
+
+    features: Rows
+    items: np.ndarray
+    ids: list[str]
+    meta: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Split:
+    """Items of one split.
+
+    Args:
+        items: Item ids, (n,).
+        labels: Which of the dataset's labels each item has, (n, C) bool; C is 0 without labels.
+        views: One view per modality; each item has at least one row in each.
+    """
+
+    items: list[str]
+    labels: np.ndarray
+    views: dict[str, View]
+
+    def pairs(self) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        """All pairings of the views' rows that belong together, one line per caption.
+
+        Returns:
+            Index of the item of each line, (m,), and the row of each modality, (m,) each. Views
+            with one row per item repeat it for each of the item's captions.
+
+        Raises:
+            CrossmodalError: If two views have several rows per item but not the same rows.
+        """
+        longest = max(self.views.values(), key=lambda view: len(view.items))
+        rows = {}
+        for modality, view in self.views.items():
+            if len(view.items) == len(self.items):
+                rows[modality] = longest.items
+            elif view.ids == longest.ids:
+                rows[modality] = np.arange(len(longest.ids))
+            else:
+                raise CrossmodalError(
+                    f"view {modality!r}: its rows are other captions than those of another view"
+                )
+        return longest.items, rows
+
+
+def load_split(dataset: Prepared, views: dict[str, Path], split: str, protocol: Protocol) -> Split:
+    """The views and labels of one split; features of other splits are not read.
+
+    Args:
+        dataset: The prepared dataset.
+        views: Feature file of each modality.
+        split: 'train', 'validation' or 'test'.
+        protocol: 'single': the item's category is its label; 'multi': all its labels.
+
+    Raises:
+        CrossmodalError: If the split is empty, or an item lacks a row in some view.
+    """
+    items = dataset.split(split)
+    if not items:
+        raise CrossmodalError(f"{dataset.folder}: split {split!r} has no items")
+    names = {name: c for c, name in enumerate(label_names(dataset, protocol))}
+    labels = np.zeros((len(items), len(names)), bool)
+    for row, item in enumerate(items):
+        labels[row, [names[n] for n in _labels(item, protocol)]] = True
+    index = {item.id: row for row, item in enumerate(items)}
+    loaded = {modality: _load_view(path, index) for modality, path in views.items()}
+    return Split(list(index), labels, loaded)
+
+
+def label_names(dataset: Prepared, protocol: Protocol) -> list[str]:
+    """All labels of a dataset under a protocol, sorted."""
+    return sorted({name for item in dataset.items for name in _labels(item, protocol)})
+
+
+def _labels(item: Any, protocol: Protocol) -> tuple[str, ...]:
+    if protocol == "multi":
+        return item.labels
+    return (item.category,) if item.category else ()
+
+
+def _load_view(path: Path, index: dict[str, int]) -> View:
+    content = read_features(path, set(index))
+    owners = np.array([index[item] for item in content.items], int)
+    missing = set(index) - set(content.items)
+    if missing:
+        raise CrossmodalError(f"{path}: item {min(missing)!r} has no row; extract it again")
+    order = np.argsort(owners, kind="stable")
+    content = content.take(order)
+    return View(content.features, owners[order], content.ids, content.meta)

@@ -1,0 +1,1 @@
+"""Features: one file each, from prepared items to arrays."""

@@ -1,0 +1,171 @@
+"""Feature files: one HDF5 file per dataset and feature, complete or absent.
+
+Layout: `ids` (n,) row ids; `items` (n,) the item each row belongs to; `features` (n, d), or for
+sequences `values` (sum of lengths, ...) with `offsets` (n + 1,); attribute `meta`, a JSON object
+with the options, the library versions and whatever the extractor learnt (a vocabulary, say).
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from crossmodal.errors import CrossmodalError
+from crossmodal.files import replacing
+
+
+@dataclass(frozen=True)
+class Ragged:
+    """Sequences of different lengths, end to end.
+
+    Args:
+        values: All steps of all sequences, (sum of lengths, ...).
+        offsets: Sequence i is `values[offsets[i]:offsets[i + 1]]`; (n + 1,), int64.
+    """
+
+    values: np.ndarray
+    offsets: np.ndarray
+
+    @classmethod
+    def concatenate(cls, sequences: Iterable[np.ndarray]) -> "Ragged":
+        """Put sequences (length_i, ...) end to end."""
+        sequences = list(sequences)
+        lengths = np.array([len(s) for s in sequences], np.int64)
+        return cls(np.concatenate(sequences), np.concatenate([[0], np.cumsum(lengths)]))
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Length of each sequence, (n,)."""
+        return np.diff(self.offsets)
+
+    def __getitem__(self, row: int) -> np.ndarray:
+        """Sequence `row`, (length, ...)."""
+        return self.values[self.offsets[row] : self.offsets[row + 1]]
+
+    def take(self, rows: np.ndarray) -> "Ragged":
+        """The sequences `rows`, in that order."""
+        lengths = self.lengths[rows]
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        steps = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - self.offsets[rows], lengths)
+        return Ragged(self.values[steps], offsets)
+
+
+Rows = np.ndarray | Ragged
+
+
+@dataclass(frozen=True)
+class FeatureFile:
+    """Rows of one feature of one dataset.
+
+    Args:
+        ids: Row ids: items' ids for item features, captions' ids for caption features.
+        items: Id of the item that each row belongs to.
+        features: (n, d) array or n sequences; an opened file's array is read when it is sliced.
+        meta: Options, versions and what the extractor learnt.
+    """
+
+    ids: list[str]
+    items: list[str]
+    features: Rows
+    meta: dict[str, Any]
+
+    def take(self, rows: np.ndarray) -> "FeatureFile":
+        """The given rows, in that order."""
+        features = self.features
+        taken = features.take(rows) if isinstance(features, Ragged) else features[rows]
+        return FeatureFile(
+            [self.ids[r] for r in rows], [self.items[r] for r in rows], taken, self.meta
+        )
+
+
+def write_features(
+    path: Path, ids: list[str], items: list[str], chunks: list[Rows], meta: dict[str, Any]
+) -> None:
+    """Write a feature file at once, one chunk of rows in memory at a time.
+
+    Raises:
+        CrossmodalError: If there are no rows, or not as many as ids.
+    """
+    rows = sum(len(chunk) for chunk in chunks)
+    if not rows or rows != len(ids):
+        raise CrossmodalError(f"{path}: {rows} feature rows for {len(ids)} ids; nothing to write")
+    strings = h5py.string_dtype("utf-8")
+    with replacing(path) as temporary, h5py.File(temporary, "w") as file:
+        file.create_dataset("ids", data=ids, dtype=strings)
+        file.create_dataset("items", data=items, dtype=strings)
+        if isinstance(chunks[0], Ragged):
+            lengths = np.concatenate([chunk.lengths for chunk in chunks])
+            file["offsets"] = np.concatenate([[0], np.cumsum(lengths)])
+            _fill(file, "values", [chunk.values for chunk in chunks])
+        else:
+            _fill(file, "features", chunks)
+        file.create_dataset("meta", data=json.dumps(meta, sort_keys=True), dtype=strings)
+
+
+def _fill(file: h5py.File, name: str, chunks: list[np.ndarray]) -> None:
+    """Write chunks below each other into one contiguous array."""
+    shape = (sum(len(chunk) for chunk in chunks), *chunks[0].shape[1:])
+    target = file.create_dataset(name, shape, chunks[0].dtype)
+    start = 0
+    for chunk in chunks:
+        target[start : start + len(chunk)] = chunk
+        start += len(chunk)
+
+
+def open_features(path: Path) -> FeatureFile:
+    """Open a feature file whose `features` (n, d) are read when they are sliced.
+
+    Raises:
+        CrossmodalError: If the file is missing, damaged, or holds sequences.
+    """
+    with _damage(path):
+        file = h5py.File(path)
+        head = [file[name].asstr()[()].tolist() for name in ("ids", "items")]
+        return FeatureFile(*head, file["features"], json.loads(file["meta"].asstr()[()]))
+
+
+def read_features(path: Path, items: set[str] | None = None) -> FeatureFile:
+    """Read a feature file, or of it only the rows of some items.
+
+    Raises:
+        CrossmodalError: If the file is missing, damaged, or its parts do not fit together.
+    """
+    with _damage(path), h5py.File(path) as file:
+        ids, owners = file["ids"].asstr()[()].tolist(), file["items"].asstr()[()].tolist()
+        rows = np.array([i for i, o in enumerate(owners) if items is None or o in items], int)
+        features = _read_rows(file, rows, len(ids))
+        meta = json.loads(file["meta"].asstr()[()])
+    return FeatureFile([ids[r] for r in rows], [owners[r] for r in rows], features, meta)
+
+
+@contextmanager
+def _damage(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, KeyError, ValueError) as error:
+        raise CrossmodalError(
+            f"{path}: not a whole feature file ({error}); delete it and run again"
+        ) from error
+
+
+def _read_rows(file: h5py.File, rows: np.ndarray, total: int) -> Rows:
+    """Rows in increasing order; contiguous ranges are read without the others."""
+    if "offsets" in file:
+        offsets = file["offsets"][()]
+        if len(offsets) != total + 1 or offsets[-1] != len(file["values"]):
+            raise ValueError("offsets do not fit values")
+        return Ragged(file["values"][()], offsets).take(rows)
+    if len(file["features"]) != total:
+        raise ValueError(f"{len(file['features'])} feature rows for {total} ids")
+    if len(rows) == 0:
+        return file["features"][:0]
+    span = file["features"][rows[0] : rows[-1] + 1]
+    return span if len(span) == len(rows) else span[rows - rows[0]]
