@@ -1,0 +1,1 @@
+"""Metrics, controls, selection and tables."""

@@ -1,0 +1,45 @@
+"""Control scorers that bound every metric: the truth, chance, and a collapsed model.
+
+They pass through the same evaluation as the methods, so a metric that rewards stored order or ties
+shows at once.
+"""
+
+import numpy as np
+
+from crossmodal.evaluation.retrieval import Pool, per_query, same_item, shares_label, summary
+
+
+def controls(queries: Pool, gallery: Pool, seed: int) -> dict[str, dict[str, float]]:
+    """Metrics of a perfect, a random and a constant scorer.
+
+    Args:
+        queries: What is asked; the embeddings are not read.
+        gallery: What is searched.
+        seed: Seed of the random scores.
+
+    Returns:
+        What `evaluate` returns, under 'perfect', 'random' and 'constant'.
+
+    Raises:
+        CrossmodalError: If only one side has labels.
+    """
+
+    def perfect(rows: slice) -> np.ndarray:
+        scores = 2 * same_item(queries, gallery, rows).astype(np.float32)
+        if queries.labels is not None:
+            scores += shares_label(queries, gallery, rows)
+        return scores
+
+    def random(rows: slice) -> np.ndarray:
+        # A generator per query, so that the size of the blocks does not matter.
+        draws = [np.random.default_rng((seed, row)) for row in range(rows.start, rows.stop)]
+        return np.stack([draw.random(len(gallery), np.float32) for draw in draws])
+
+    def constant(rows: slice) -> np.ndarray:
+        return np.zeros((rows.stop - rows.start, len(gallery)), np.float32)
+
+    scorers = {"perfect": perfect, "random": random, "constant": constant}
+    return {
+        name: summary(per_query(queries, gallery, score_rows), len(gallery))
+        for name, score_rows in scorers.items()
+    }
