@@ -1,0 +1,38 @@
+"""The published numbers: the project's own copy of every results table of the four papers."""
+
+import csv
+import functools
+from importlib.resources import files
+
+from crossmodal.errors import CrossmodalError
+from crossmodal.params import Published
+
+Key = tuple[str, str, str, str, str]
+
+
+@functools.cache
+def _rows() -> dict[Key, dict[tuple[str, str], float]]:
+    """Values by (paper, table, dataset, method, variant), then by (direction, metric)."""
+    found: dict[Key, dict[tuple[str, str], float]] = {}
+    text = (files("crossmodal") / "published" / "retrieval.csv").read_text(encoding="utf-8")
+    for row in csv.DictReader(text.splitlines()):
+        if row["value"]:
+            key = tuple(row[c] for c in ("paper", "table", "dataset", "method", "variant"))
+            found.setdefault(key, {})[row["direction"], row["metric"]] = float(row["value"])
+    return found
+
+
+def published_values(source: Published) -> dict[tuple[str, str], float]:
+    """Published values of one row of one table, by (direction, metric).
+
+    Raises:
+        CrossmodalError: If no such row was published; the message lists the nearest.
+    """
+    key = (source.paper, source.table, source.dataset, source.method, source.variant)
+    if key not in _rows():
+        near = [k for k in _rows() if k[:3] == key[:3]] or [k for k in _rows() if k[0] == key[0]]
+        raise CrossmodalError(
+            f"params.yaml: published: no row {' / '.join(key)} in published/retrieval.csv; "
+            f"there are: {'; '.join(' / '.join(k) for k in near[:20])}"
+        )
+    return _rows()[key]

@@ -1,0 +1,168 @@
+"""Tables of published next to reproduced numbers, from the metrics of runs."""
+
+from dataclasses import dataclass
+from statistics import mean, stdev
+from typing import Any
+
+from crossmodal.evaluation.published import published_values
+from crossmodal.params import Experiment, Table
+
+DECIMALS = {"mAP": 3, "R@": 1, "rsum": 1, "MedR": 1, "MeanR": 1}
+CONTROLS = ("random", "constant", "perfect")
+COLUMNS = [
+    "table",
+    "experiment",
+    "row",
+    "dataset",
+    "direction",
+    "metric",
+    "published",
+    "reproduced",
+    "spread",
+    "seeds",
+    "difference",
+]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One number of a table: what was published, what was reproduced, or neither.
+
+    Args:
+        metric: 'mAP', 'R@10' ...
+        published: As printed in the paper.
+        values: One per seed; empty if it was not run.
+    """
+
+    metric: str
+    published: float | None
+    values: list[float]
+
+    @property
+    def reproduced(self) -> float | None:
+        """Mean over the seeds."""
+        return mean(self.values) if self.values else None
+
+    @property
+    def spread(self) -> float | None:
+        """Sample standard deviation over the seeds."""
+        return stdev(self.values) if len(self.values) > 1 else None
+
+    @property
+    def difference(self) -> float | None:
+        """Reproduced minus published."""
+        if self.published is None or self.reproduced is None:
+            return None
+        return self.reproduced - self.published
+
+    def show(self, value: float | None, sign: str = "") -> str:
+        """A value with the metric's decimals; nothing if there is none."""
+        digits = next(d for prefix, d in DECIMALS.items() if self.metric.startswith(prefix))
+        return "" if value is None else f"{value:{sign}.{digits}f}"
+
+    def show_reproduced(self) -> str:
+        """Mean and spread."""
+        spread = "" if self.spread is None else f" ± {self.show(self.spread)}"
+        return self.show(self.reproduced) + spread
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a table: an experiment or a control."""
+
+    experiment: str
+    label: str
+    dataset: str
+    cells: dict[tuple[str, str], Cell]  # by (direction, metric)
+
+
+def make_rows(
+    table: Table, experiments: dict[str, Experiment], runs: dict[str, list[dict[str, Any]]]
+) -> list[Row]:
+    """Rows of a table: its experiments, then the controls of each dataset and protocol.
+
+    Args:
+        table: What the table shows.
+        experiments: The table's experiments by name.
+        runs: Metrics of each experiment's seeds, as `evaluate` wrote them.
+    """
+    rows, controls = [], {}
+    for name in table.experiments:
+        spec = experiments[name]
+        published = published_values(spec.published) if spec.published else {}
+        results = [run["test"] for run in runs[name]]
+        rows.append(Row(name, spec.label, spec.dataset, _cells(table, published, results)))
+        pools = [d for d in results[0] if "-to-" in d]
+        for scorer in CONTROLS:
+            found = [run["controls"][scorer] for run in runs[name]]
+            key = (spec.dataset, spec.labels, *pools, scorer)
+            controls.setdefault(
+                key, Row("", f"({scorer} scores)", spec.dataset, _cells(table, {}, found))
+            )
+    return rows + list(controls.values())
+
+
+def _cells(
+    table: Table, published: dict[tuple[str, str], float], results: list[dict[str, Any]]
+) -> dict[tuple[str, str], Cell]:
+    """Cells of the metrics a table shows, for every direction that has them."""
+    return {
+        (direction, metric): Cell(
+            metric, published.get((direction, metric)), [r[direction][metric] for r in results]
+        )
+        for direction, values in results[0].items()
+        for metric in table.metrics
+        if metric in values
+    }
+
+
+def to_markdown(table: Table, rows: list[Row]) -> str:
+    """The table as Markdown, one part per direction."""
+    directions = list(dict.fromkeys(d for row in rows for d, _ in row.cells))
+    parts = [f"## {table.title}", *([table.note.strip()] if table.note else [])]
+    parts += [f"**{direction}**\n\n{_part(rows, direction)}" for direction in directions]
+    return "\n\n".join(parts) + "\n"
+
+
+def _part(rows: list[Row], direction: str) -> str:
+    """One direction; columns for published numbers only where there are any."""
+    rows = [row for row in rows if any(d == direction for d, _ in row.cells)]
+    metrics = list(dict.fromkeys(m for row in rows for d, m in row.cells if d == direction))
+    known = [m for m in metrics if any(_published(row, direction, m) is not None for row in rows)]
+    header = ["", "seeds"]
+    for m in metrics:
+        header += [f"{m} published", f"{m} reproduced", "difference"] if m in known else [m]
+    lines = [header, ["---"] + ["---:"] * (len(header) - 1)]
+    for row in rows:
+        cells = {m: row.cells.get((direction, m), Cell(m, None, [])) for m in metrics}
+        seeds = str(max(len(cell.values) for cell in cells.values()))
+        lines.append([row.label, seeds if row.experiment else ""])
+        for m, cell in cells.items():
+            shown = cell.show_reproduced()
+            around = [cell.show(cell.published), shown, cell.show(cell.difference, "+")]
+            lines[-1] += around if m in known else [shown]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _published(row: Row, direction: str, metric: str) -> float | None:
+    cell = row.cells.get((direction, metric))
+    return cell.published if cell else None
+
+
+def to_csv(name: str, rows: list[Row]) -> list[list[Any]]:
+    """The table as rows of CSV with `COLUMNS`, one number per line; empty where there is none."""
+    return [
+        [
+            name,
+            row.experiment,
+            row.label,
+            row.dataset,
+            direction,
+            metric,
+            *("" if v is None else v for v in (cell.published, cell.reproduced, cell.spread)),
+            len(cell.values),
+            "" if cell.difference is None else cell.difference,
+        ]
+        for row in rows
+        for (direction, metric), cell in row.cells.items()
+    ]

@@ -1,0 +1,177 @@
+"""The schema of params.yaml: everything that can be asked for, checked before any job runs."""
+
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from crossmodal import plugins
+from crossmodal.data import Protocol
+from crossmodal.errors import CrossmodalError
+from crossmodal.search import combinations
+
+Modality = Literal["image", "text", "speech"]
+Options = dict[str, Any]
+
+
+class Strict(BaseModel):
+    """Unknown keys and wrong types are errors."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Published(Strict):
+    """Which published numbers stand next to a row: columns of published/retrieval.csv."""
+
+    paper: str
+    table: str
+    dataset: str
+    method: str
+    variant: str = ""
+
+
+class Experiment(Strict):
+    """One row of a table: a method on a dataset's features.
+
+    The first two views are retrieved, in both directions; further views only help training.
+    """
+
+    label: str = Field(description="Name of the row")
+    dataset: str = Field(description="A key of `datasets`")
+    views: dict[Modality, str] = Field(min_length=2, description="Modality -> key of `features`")
+    labels: Protocol = Field(description="Relevance: 'single' = same category, 'multi' = any label")
+    method: str = Field(description="A key of `methods`")
+    options: Options = Field({}, description="Options of the method that differ from `methods`")
+    search: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field(
+        {}, description="Option -> values; the best combination on the validation split is kept"
+    )
+    seeds: Annotated[int, Field(gt=0)] | None = Field(None, description="Instead of global `seeds`")
+    published: Published | None = None
+
+
+class Table(Strict):
+    """One file in results/tables/."""
+
+    title: str
+    note: str = ""
+    experiments: Annotated[list[str], Field(min_length=1)]
+    metrics: Annotated[list[str], Field(min_length=1)]
+
+
+class Params(Strict):
+    """The whole of params.yaml."""
+
+    suite: str = Field(description="What results/tables/all.md holds: a key of `suites`")
+    suites: dict[str, Annotated[list[str], Field(min_length=1)]]
+    seeds: Annotated[int, Field(gt=0)]
+    mirror: str | None = Field(None, description="Folder or URL that replaces the datasets' hosts")
+    tables: dict[str, Table]
+    experiments: dict[str, Experiment]
+    datasets: dict[str, Options]
+    features: dict[str, Options]
+    methods: dict[str, Options]
+
+    def plugin(self, kind: str, name: str) -> dict[str, Any]:
+        """File name and options of one entry of `datasets`, `features` or `methods`."""
+        options = dict(getattr(self, kind)[name])
+        return {"plugin": options.pop("plugin", name), "options": options}
+
+    def feature_of(self, name: str) -> Any:
+        """The extractor of one entry of `features`."""
+        return self._instances["features", name]
+
+    def dataset_of(self, name: str) -> Any:
+        """The dataset of one entry of `datasets`."""
+        return self._instances["datasets", name]
+
+    @cached_property
+    def _instances(self) -> dict[tuple[str, str], Any]:
+        found = {}
+        for kind, name in self._entries():
+            entry, where = self.plugin(kind, name), f"{kind}.{name}"
+            _member(entry["plugin"], plugins.names(kind), f"{where}.plugin")
+            found[kind, name] = plugins.make(kind, entry["plugin"], entry["options"], where)
+        return found
+
+    def _entries(self) -> Iterator[tuple[str, str]]:
+        return ((kind, name) for kind in plugins.BASES for name in getattr(self, kind))
+
+    def fit_job(self, experiment: str) -> dict[str, Any]:
+        """All that a fit of an experiment depends on, but its data."""
+        spec = self.experiments[experiment]
+        method = self.plugin("methods", spec.method)
+        method["options"] |= spec.options
+        return {**method, "search": spec.search, "views": spec.views, "labels": spec.labels}
+
+    def seeds_of(self, experiment: str) -> range:
+        """Seeds of an experiment, from 0."""
+        return range(self.experiments[experiment].seeds or self.seeds)
+
+    def check(self) -> None:
+        """Check every name and option against what exists.
+
+        Raises:
+            CrossmodalError: With key path, value and the allowed values.
+        """
+        _member(self.suite, self.suites, "suite")
+        for suite, tables in self.suites.items():
+            for table in tables:
+                _member(table, self.tables, f"suites.{suite}")
+        if "all" in self.tables:
+            raise CrossmodalError("params.yaml: tables.all: 'all' is taken; choose another name")
+        for name, table in self.tables.items():
+            for experiment in table.experiments:
+                _member(experiment, self.experiments, f"tables.{name}.experiments")
+        for name in self.features:
+            for source in self.feature_of(name).of:
+                _member(source, self.features, f"features.{name}")
+        for name in self.experiments:
+            self._check_experiment(name)
+
+    def _check_experiment(self, name: str) -> None:
+        spec, where = self.experiments[name], f"experiments.{name}"
+        _member(spec.dataset, self.datasets, f"{where}.dataset")
+        _member(spec.method, self.methods, f"{where}.method")
+        for modality, feature in spec.views.items():
+            _member(feature, self.features, f"{where}.views.{modality}")
+            described = self.feature_of(feature).modality
+            if described != modality:
+                raise CrossmodalError(
+                    f"params.yaml: {where}.views.{modality}: {feature!r} describes {described}"
+                )
+        job = self.fit_job(name)
+        plugins.make("methods", job["plugin"], job["options"], f"{where}.options")
+        for options in combinations(job["search"]):
+            plugins.make("methods", job["plugin"], job["options"] | options, f"{where}.search")
+
+
+def parse(config: dict[str, Any]) -> Params:
+    """Check the content of params.yaml.
+
+    Raises:
+        CrossmodalError: One line per finding, with key path, value and what is allowed.
+    """
+    try:
+        params = Params.model_validate(config)
+    except ValidationError as error:
+        raise CrossmodalError(plugins.explain(error, Params)) from None
+    params.check()
+    return params
+
+
+def read(path: Path) -> Params:
+    """Read and check a params.yaml."""
+    try:
+        config = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError) as error:
+        raise CrossmodalError(f"{path}: {error}") from error
+    return parse(config or {})
+
+
+def _member(value: str, allowed: Any, where: str) -> None:
+    if value not in allowed:
+        known = ", ".join(sorted(allowed)) or "none"
+        raise CrossmodalError(f"params.yaml: {where}: {value!r} is unknown; known: {known}")
