@@ -1,0 +1,22 @@
+# From raw data to tables of published next to reproduced numbers.
+#
+#   snakemake --cores 8 results/tables/all.md     the suite that params.yaml names
+#   snakemake --cores 8 results/tables/<table>.md  one table
+
+
+configfile: "params.yaml"
+
+
+include: "rules/common.smk"
+include: "rules/records.smk"
+include: "rules/acquire.smk"
+include: "rules/prepare.smk"
+include: "rules/extract.smk"
+include: "rules/train.smk"
+include: "rules/evaluate.smk"
+
+
+rule all:
+    default_target: True
+    input:
+        "results/tables/all.md",

@@ -1,0 +1,143 @@
+# Checks params.yaml and offers the input functions of the rules.
+import functools
+import hashlib
+import json
+import os
+import sys
+from modulefinder import ModuleFinder
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+
+sys.path.insert(0, "src")
+
+from crossmodal import params, plugins
+from crossmodal.errors import CrossmodalError
+from crossmodal.prepared import FILES
+
+shell.prefix("export PYTHONPATH=src; ")
+
+try:
+    PARAMS = params.parse(config)
+except CrossmodalError as error:
+    raise WorkflowError(str(error))
+
+if PARAMS.mirror:
+    os.environ.setdefault("CROSSMODAL_MIRROR", PARAMS.mirror)
+
+SUITE = PARAMS.suites[PARAMS.suite]
+RUNS = {e: PARAMS.seeds_of(e) for t in SUITE for e in PARAMS.tables[t].experiments}
+DATASETS = sorted({PARAMS.experiments[e].dataset for e in RUNS})
+
+
+wildcard_constraints:
+    dataset="|".join(PARAMS.datasets),
+    source="|".join(plugins.names("datasets")),
+    feature="|".join(PARAMS.features),
+    experiment="|".join(PARAMS.experiments),
+    table="|".join(PARAMS.tables),
+    seed=r"\d+",
+
+
+@functools.cache
+def code(*modules):
+    """Hash of the source of `modules` and of all that they import from src/, transitively."""
+    finder = ModuleFinder(path=["src"])
+    for module in modules:
+        finder.import_hook(module)
+    files = sorted({m.__file__ for m in finder.modules.values() if m.__file__})
+    return hashlib.sha256(b"".join(Path(f).read_bytes() for f in files)).hexdigest()[:16]
+
+
+def spec(step, kind, entry):
+    """A plug-in, its options and the hash of all code that runs: what a job depends on."""
+    modules = [f"crossmodal.steps.{step}"] + ([f"crossmodal.{kind}.{entry['plugin']}"] if kind else [])
+    return json.dumps({**entry, "code": code(*modules)}, sort_keys=True)
+
+
+def raw_folder(dataset):
+    """Folder of a dataset's published files; datasets of one plug-in share it."""
+    return f"data/raw/{PARAMS.plugin('datasets', dataset)['plugin']}"
+
+
+def raw_files(dataset):
+    """Published files of a dataset."""
+    return [f"{raw_folder(dataset)}/{s.file}" for s in PARAMS.dataset_of(dataset).sources]
+
+
+def prepare_spec(wildcards):
+    """What preparing a dataset depends on."""
+    return spec("prepare", "datasets", PARAMS.plugin("datasets", wildcards.dataset))
+
+
+def prepared_files(wildcards):
+    """Files of the prepared dataset that a feature reads."""
+    reads = PARAMS.feature_of(wildcards.feature).reads
+    return [f"data/prepared/{wildcards.dataset}/{name}" for name in reads]
+
+
+def source_features(wildcards):
+    """Features that a feature is computed from."""
+    of = PARAMS.feature_of(wildcards.feature).of
+    return [f"features/{wildcards.dataset}/{name}.h5" for name in of]
+
+
+def network_weights(wildcards):
+    """Weights that a feature needs."""
+    weights = PARAMS.feature_of(wildcards.feature).weights
+    return [f"data/raw/weights/{weights}"] if weights else []
+
+
+def extract_spec(wildcards):
+    """What extracting a feature depends on."""
+    return spec("extract", "features", PARAMS.plugin("features", wildcards.feature))
+
+
+def feature_files(experiment):
+    """Feature files of an experiment's views."""
+    spec = PARAMS.experiments[experiment]
+    return [f"features/{spec.dataset}/{name}.h5" for name in spec.views.values()]
+
+
+def dataset_of(wildcards):
+    """Dataset of an experiment."""
+    return PARAMS.experiments[wildcards.experiment].dataset
+
+
+def split_files(wildcards):
+    """Labels and splits of an experiment's dataset."""
+    folder = f"data/prepared/{dataset_of(wildcards)}"
+    return [f"{folder}/items.csv", f"{folder}/splits.csv"]
+
+
+def fit_spec(wildcards):
+    """What a fit depends on."""
+    return spec("train", "methods", PARAMS.fit_job(wildcards.experiment))
+
+
+def embed_spec(wildcards):
+    """What embedding depends on; the method's options come with the model."""
+    job = PARAMS.fit_job(wildcards.experiment)
+    return spec("embed", "methods", {k: job[k] for k in ("plugin", "views", "labels")})
+
+
+def evaluate_spec(wildcards):
+    """What the metrics depend on, besides the embeddings."""
+    plugin = PARAMS.fit_job(wildcards.experiment)["plugin"]
+    return spec("evaluate", "methods", {"plugin": plugin})
+
+
+def table_runs(wildcards):
+    """Metrics of all runs that a table shows."""
+    return [
+        f"results/runs/{experiment}/seed{seed}.json"
+        for experiment in PARAMS.tables[wildcards.table].experiments
+        for seed in PARAMS.seeds_of(experiment)
+    ]
+
+
+def table_spec(wildcards):
+    """What a table shows, and how."""
+    table = PARAMS.tables[wildcards.table]
+    shown = {e: PARAMS.experiments[e].model_dump() for e in table.experiments}
+    return spec("tabulate", None, {"table": table.model_dump(), "experiments": shown})

@@ -1,0 +1,153 @@
+"""The command line: one subcommand per rule of the workflow. Arguments are files."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from crossmodal.errors import CrossmodalError
+
+app = typer.Typer(
+    help=(
+        "From raw data to tables of published next to reproduced numbers.\n\n"
+        "Snakemake calls these commands, one per rule; the whole walk is "
+        "`snakemake --cores 8 results/tables/all.md`. Call one by hand to look into a single step."
+    ),
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+Spec = Annotated[
+    dict,
+    typer.Argument(
+        parser=json.loads,
+        metavar="SPEC",
+        help="Plug-in and options as JSON, as Snakemake shows it.",
+    ),
+]
+Output = Annotated[Path, typer.Argument(help="What is written, at once when it is complete.")]
+Dataset = Annotated[Path, typer.Option("--dataset", help="Folder of the prepared dataset.")]
+Features = Annotated[Path, typer.Option("--features", help="Folder of the dataset's features.")]
+Seed = Annotated[int, typer.Option(help="Seeds everything random.")]
+
+
+@app.command()
+def download(
+    dataset: Annotated[str, typer.Argument(help="Name of the dataset's file in datasets/.")],
+    output: Output,
+) -> None:
+    """Fetch one published file of a dataset, from its host or from a mirror.
+
+    CROSSMODAL_MIRROR names a folder or URL with one sub-folder per dataset.
+    """
+    from crossmodal.steps.acquire import download
+
+    download(dataset, output)
+
+
+@app.command()
+def weights(output: Output) -> None:
+    """Fetch a network's pretrained weights, from torchvision or from a mirror's `weights/`."""
+    from crossmodal.steps.acquire import fetch_weights
+
+    fetch_weights(output)
+
+
+@app.command()
+def prepare(
+    spec: Spec,
+    output: Output,
+    raw: Annotated[Path, typer.Option(help="Folder of the published files.")],
+) -> None:
+    """Turn published files into items, captions, splits and media."""
+    from crossmodal.steps.prepare import prepare
+
+    prepare(spec, raw, output)
+
+
+@app.command()
+def extract(
+    spec: Spec,
+    output: Output,
+    dataset: Dataset,
+    features: Features,
+    weights: Annotated[Path, typer.Option(help="Folder of networks' weights.")],
+) -> None:
+    """Extract one feature of a dataset; a stopped extraction goes on where it was."""
+    from crossmodal.steps.extract import extract
+
+    extract(spec, output, dataset, features, weights)
+
+
+@app.command()
+def train(spec: Spec, output: Output, dataset: Dataset, features: Features, seed: Seed) -> None:
+    """Fit a method on the training split and choose its options on the validation split.
+
+    Writes model.safetensors, model.json (options, search, timing) and curve.csv into OUTPUT's
+    folder; training that was stopped goes on from its last checkpoint.
+    """
+    from crossmodal.steps.train import train
+
+    train(spec, output, dataset, features, seed)
+
+
+@app.command()
+def embed(
+    spec: Spec,
+    output: Output,
+    dataset: Dataset,
+    features: Features,
+    model: Annotated[Path, typer.Option(help="model.safetensors of the run.")],
+) -> None:
+    """Embed the validation and test splits with a fitted method."""
+    from crossmodal.steps.embed import embed
+
+    embed(spec, output, dataset, features, model)
+
+
+@app.command()
+def evaluate(
+    spec: Spec,
+    output: Output,
+    embeddings: Annotated[Path, typer.Option(help="Embeddings of the run.")],
+    seed: Seed,
+) -> None:
+    """Compute all metrics of both directions, and those of the controls."""
+    from crossmodal.steps.evaluate import evaluate
+
+    evaluate(spec, output, embeddings, seed)
+
+
+@app.command()
+def tabulate(spec: Spec, output: Output, runs: Annotated[list[Path], typer.Argument()]) -> None:
+    """Write a table, as Markdown and as CSV, of published next to reproduced numbers."""
+    from crossmodal.steps.tabulate import tabulate
+
+    tabulate(spec, output, runs)
+
+
+@app.command()
+def check(
+    params: Annotated[Path, typer.Argument(help="The file to check.")] = Path("params.yaml"),
+) -> None:
+    """Check params.yaml: unknown keys, wrong types, names that do not exist."""
+    from crossmodal.params import read
+
+    read(params)
+    print(f"{params}: fine")
+
+
+def main() -> Any:
+    """Run the command line; errors meant for the user are one message, without a traceback."""
+    try:
+        return app()
+    except CrossmodalError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

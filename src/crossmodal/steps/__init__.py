@@ -1,0 +1,1 @@
+"""The steps of the pipeline: what each rule of the workflow runs."""

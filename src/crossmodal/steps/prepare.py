@@ -1,0 +1,24 @@
+"""Turn a dataset's published files into items, captions, splits and media."""
+
+from pathlib import Path
+from typing import Any
+
+from crossmodal import plugins
+from crossmodal.prepared import Writer
+
+
+def prepare(spec: dict[str, Any], raw: Path, output: Path) -> None:
+    """Write the prepared dataset into the folder `output`.
+
+    Args:
+        spec: `plugin` and `options`.
+        raw: Folder of the published files.
+        output: Folder that gets items.csv, captions.csv, splits.csv and media.zip.
+
+    Raises:
+        CrossmodalError: If a file is not as published, or a split has another size than declared.
+    """
+    dataset = plugins.make("datasets", spec["plugin"], spec["options"], f"datasets.{output.name}")
+    with Writer(output) as out:
+        dataset.prepare(raw, out)
+        out.check(dataset.counts())
