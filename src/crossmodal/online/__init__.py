@@ -1,0 +1,1 @@
+"""Online learning of bilinear similarities from streams of triplets, compiled by numba."""

@@ -1,0 +1,158 @@
+import numpy as np
+import pytest
+
+from crossmodal import plugins
+from crossmodal.data import Split, View
+from crossmodal.errors import CrossmodalError
+from crossmodal.methods.base import Run
+from crossmodal.methods.fast_cmolrs import FastCMOLRS
+from crossmodal.store import Ragged
+
+I2T, T2I = ("image", "text"), ("text", "image")
+OPTIONS = {
+    "rank": 3,
+    "step_size": 1.0,
+    "margin_scale": 5.0,
+    "feature_weight": 0.5,
+    "triplets_per_query": 4,
+    "triplets": 8002,
+    "normalise": "zscore-l2",
+    "pca_energy": None,
+}
+
+
+def make_split(seed, captions=1, count=90):
+    """Four classes with noisy prototypes in both modalities; several texts per item."""
+    rng = np.random.default_rng(seed)
+    kinds = rng.integers(0, 4, count)
+    prototypes = np.random.default_rng(0).standard_normal((4, 12))
+    owners = np.repeat(np.arange(count), captions)
+    image = prototypes[kinds, :7] + rng.normal(0, 0.3, (count, 7)) + 2
+    text = prototypes[kinds[owners], 7:] + rng.normal(0, 0.3, (count * captions, 5))
+    views = {
+        "text": View(text, owners, [str(r) for r in range(len(owners))], {}),
+        "image": View(image, np.arange(count), [str(r) for r in range(count)], {}),
+    }
+    return Split([str(i) for i in range(count)], np.eye(4, dtype=bool)[kinds], views)
+
+
+def fitted(train=None, seed=0, **options):
+    method, run = FastCMOLRS(**OPTIONS | options), Run(seed)
+    method.fit(train or make_split(1), make_split(2), run)
+    return method, run
+
+
+def precision_at_ten(method, split, direction):
+    query, gallery = (split.views[modality] for modality in direction)
+    scores = method.score(
+        method.embed(direction[0], query), method.embed(direction[1], gallery), direction
+    )
+    best = np.argsort(-scores, axis=1)[:, :10]
+    kinds = split.labels.argmax(axis=1)
+    return np.mean(kinds[gallery.items][best] == kinds[query.items][:, None])
+
+
+@pytest.mark.parametrize("captions", [1, 3])
+@pytest.mark.parametrize("pca_energy", [None, 0.99])
+def test_unseen_items_of_the_same_class_are_found(captions, pca_energy):
+    method, _ = fitted(make_split(1, captions), pca_energy=pca_energy)
+    test = make_split(2, captions)
+    assert precision_at_ten(method, test, I2T) > 0.9  # chance is 0.25
+    assert precision_at_ten(method, test, T2I) > 0.9
+
+
+def test_each_direction_is_scored_by_its_own_half_of_the_embedding():
+    a, b, c, d = np.random.default_rng(0).standard_normal((4, 6, 3))
+    image, text = np.hstack([a, b]), np.hstack([c, d])
+    np.testing.assert_allclose(FastCMOLRS.score(image, text, I2T), a @ c.T)
+    np.testing.assert_allclose(FastCMOLRS.score(text, image, T2I), d @ b.T)
+
+
+def test_a_direction_does_not_work_with_the_model_of_the_other_after_swapping_its_factors():
+    method, _ = fitted()
+    test = make_split(2)
+    method.arrays["image.factors"][:, :3] *= -1  # spoils the first model, image to text
+    assert precision_at_ten(method, test, I2T) < 0.25
+    assert precision_at_ten(method, test, T2I) > 0.9
+
+
+def test_score_is_the_plain_bilinear_form_of_the_scaled_features():
+    method, _ = fitted()
+    split = make_split(2)
+    scaled = {}
+    for modality, view in split.views.items():
+        of = {name: method.arrays[f"{modality}.{name}"] for name in ("mean", "scale")}
+        rows = (view.features - of["mean"]) / of["scale"]
+        scaled[modality] = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    W = method.arrays["image.factors"][:, :3] @ method.arrays["text.factors"][:, :3].T
+    found = method.score(*(method.embed(m, split.views[m]) for m in I2T), I2T)
+    np.testing.assert_allclose(found, scaled["image"] @ W @ scaled["text"].T, rtol=1e-3, atol=1e-3)
+
+
+def test_statistics_come_from_the_training_rows():
+    train = make_split(1)
+    method, _ = fitted(train)
+    features = train.views["image"].features
+    np.testing.assert_allclose(method.arrays["image.mean"], features.mean(axis=0), rtol=1e-5)
+    np.testing.assert_allclose(method.arrays["image.scale"], features.std(axis=0), rtol=1e-5)
+
+
+def test_the_seed_decides_the_result():
+    one, same, other = (fitted(seed=seed)[0].arrays["text.factors"] for seed in (0, 0, 1))
+    np.testing.assert_array_equal(one, same)
+    assert not np.allclose(one, other)
+
+
+def test_a_restored_method_embeds_the_same():
+    method, _ = fitted(pca_energy=0.9)
+    view = make_split(2).views["image"]
+    again = FastCMOLRS(**OPTIONS)
+    again.restore(method.state(), {"image": view})
+    np.testing.assert_array_equal(again.embed("image", view), method.embed("image", view))
+
+
+def test_the_curve_covers_all_triplets_and_falls():
+    _, run = fitted()
+    seen = [row["triplets"] for row in run.curve]
+    assert seen == sorted(seen)
+    assert seen[-1] == 8004  # whole lists of four
+    for direction in ("image->text", "text->image"):
+        assert run.curve[-1][f"{direction} loss"] < 0.5 * run.curve[0][f"{direction} loss"]
+
+
+def test_items_without_labels_do_not_disturb():
+    train = make_split(1)
+    train.labels[:10] = False
+    method, _ = fitted(train)
+    assert precision_at_ten(method, make_split(2), I2T) > 0.9
+
+
+def test_sequences_are_an_error_that_names_the_view():
+    train = make_split(1)
+    sequences = Ragged.concatenate([row[:, None] for row in train.views["text"].features])
+    view = train.views["text"]
+    train.views["text"] = View(sequences, view.items, view.ids, {})
+    with pytest.raises(CrossmodalError, match="view 'text': its rows are sequences"):
+        fitted(train)
+
+
+def test_other_than_two_views_are_an_error():
+    train = make_split(1)
+    train.views["speech"] = train.views["text"]
+    with pytest.raises(CrossmodalError, match=r"two views.*speech"):
+        fitted(train)
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("rank", 0),
+        ("step_size", 0.0),
+        ("feature_weight", 1.5),
+        ("normalise", "l1"),
+        ("triplets", 0),
+    ],
+)
+def test_options_out_of_range_are_named(option, value):
+    with pytest.raises(CrossmodalError, match=f"methods.fast_cmolrs.{option}: "):
+        plugins.make("methods", "fast_cmolrs", OPTIONS | {option: value}, "methods.fast_cmolrs")
