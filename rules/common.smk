@@ -15,7 +15,8 @@ from crossmodal import params, plugins
 from crossmodal.errors import CrossmodalError
 from crossmodal.prepared import FILES
 
-shell.prefix("export PYTHONPATH=src; ")
+# bash strict mode is Snakemake's own prefix, which this one replaces
+shell.prefix("set -euo pipefail; export PYTHONPATH=src; ")
 
 try:
     PARAMS = params.parse(config)

@@ -1,5 +1,6 @@
 """Unfinished work, kept outside of the outputs that Snakemake deletes before a job."""
 
+import fcntl
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -25,9 +26,13 @@ def checkpoints(output: Path, job: Any, inputs: Iterable[Path]) -> Iterator[Path
     stamps = [(str(p), (s := p.stat()).st_size, s.st_mtime_ns) for p in inputs]
     home = FOLDER / output.with_suffix("")
     folder = home / digest(job, stamps)
-    for stale in home.glob("*"):
-        if stale != folder:
-            shutil.rmtree(stale)
-    folder.mkdir(parents=True, exist_ok=True)
-    yield folder
-    shutil.rmtree(home)
+    home.parent.mkdir(parents=True, exist_ok=True)
+    with home.with_name(f"{home.name}.lock").open("w") as lock:
+        # the job of a workflow that was killed may still be running: let it finish
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for stale in home.glob("*"):
+            if stale != folder:
+                shutil.rmtree(stale)
+        folder.mkdir(parents=True, exist_ok=True)
+        yield folder
+        shutil.rmtree(home)

@@ -26,7 +26,8 @@ from crossmodal.files import replacing
 from crossmodal.methods.base import Method, Run
 from crossmodal.progress import track
 
-CHECKPOINT_EVERY_SECONDS = 20.0
+# Writing checkpoints may take this share of the time; large networks are saved less often.
+CHECKPOINT_SHARE = 0.05
 
 
 def device() -> torch.device:
@@ -143,7 +144,7 @@ class _Progress:
         self.step, self.best = 0, -math.inf
         self.best_weights: dict[str, torch.Tensor] = {}
         self.path = run.checkpoints / "training.safetensors" if run.checkpoints else None
-        self.saved = time.monotonic()
+        self.saved, self.cost = time.monotonic(), 0.0
         if self.path and self.path.exists():
             self._load(self.path)
 
@@ -159,9 +160,11 @@ class _Progress:
             self.best_weights = copy.deepcopy(self.network.state_dict())
 
     def save_if_due(self) -> None:
-        if self.path and time.monotonic() - self.saved >= CHECKPOINT_EVERY_SECONDS:
+        start = time.monotonic()
+        if self.path and self.cost <= CHECKPOINT_SHARE * (start - self.saved):
             self._save(self.path)
             self.saved = time.monotonic()
+            self.cost = self.saved - start
 
     def _save(self, path: Path) -> None:
         optimizer = self.optimizer.state_dict()

@@ -106,13 +106,15 @@ def _cells(
     table: Table, published: dict[tuple[str, str], float], results: list[dict[str, Any]]
 ) -> dict[tuple[str, str], Cell]:
     """Cells of the metrics a table shows, for every direction that has them."""
+    # each direction first, what belongs to both after them
+    directions = sorted(results[0], key=lambda d: "-to-" not in d)
     return {
         (direction, metric): Cell(
             metric, published.get((direction, metric)), [r[direction][metric] for r in results]
         )
-        for direction, values in results[0].items()
+        for direction in directions
         for metric in table.metrics
-        if metric in values
+        if metric in results[0][direction]
     }
 
 
