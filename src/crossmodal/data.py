@@ -8,7 +8,7 @@ import numpy as np
 
 from crossmodal.errors import CrossmodalError
 from crossmodal.prepared import Prepared
-from crossmodal.store import Rows, read_features
+from crossmodal.store import Ragged, Rows, read_features
 
 Protocol = Literal["single", "multi"]
 
@@ -29,6 +29,19 @@ class View:
     ids: list[str]
     meta: dict[str, Any]
 
+    def vectors(self) -> np.ndarray:
+        """The features (rows, d), for methods that take one vector per row.
+
+        Raises:
+            CrossmodalError: If the rows are sequences.
+        """
+        if isinstance(self.features, Ragged):
+            raise CrossmodalError(
+                f"row {self.ids[0]!r} is a sequence of {len(self.features[0])} steps, but the "
+                "method needs one vector per row; choose another feature for this view"
+            )
+        return self.features
+
 
 @dataclass(frozen=True)
 class Split:
@@ -43,6 +56,16 @@ class Split:
     items: list[str]
     labels: np.ndarray
     views: dict[str, View]
+
+    def two_views(self) -> dict[str, View]:
+        """The views, for methods that learn from exactly two.
+
+        Raises:
+            CrossmodalError: If there are more.
+        """
+        if len(self.views) != 2:
+            raise CrossmodalError(f"the method needs two views, but has {', '.join(self.views)}")
+        return self.views
 
     def pairs(self) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """All pairings of the views' rows that belong together, one line per caption.

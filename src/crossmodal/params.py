@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from crossmodal import plugins
 from crossmodal.data import Protocol
 from crossmodal.errors import CrossmodalError
+from crossmodal.evaluation.published import Published, published_values
 from crossmodal.search import combinations
 
 Modality = Literal["image", "text", "speech"]
@@ -21,16 +22,6 @@ class Strict(BaseModel):
     """Unknown keys and wrong types are errors."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class Published(Strict):
-    """Which published numbers stand next to a row: columns of published/retrieval.csv."""
-
-    paper: str
-    table: str
-    dataset: str
-    method: str
-    variant: str = ""
 
 
 class Experiment(Strict):
@@ -142,6 +133,11 @@ class Params(Strict):
                 raise CrossmodalError(
                     f"params.yaml: {where}.views.{modality}: {feature!r} describes {described}"
                 )
+        if spec.published:
+            try:
+                published_values(spec.published)
+            except CrossmodalError as error:
+                raise CrossmodalError(f"params.yaml: {where}.published: {error}") from None
         job = self.fit_job(name)
         plugins.make("methods", job["plugin"], job["options"], f"{where}.options")
         for options in combinations(job["search"]):

@@ -48,8 +48,9 @@ class Flickr8k(Dataset):
             for split, file in track(files, len(files), "prepare flickr8k"):
                 if file not in members or len(captions[file]) < CAPTIONS_PER_IMAGE:
                     raise CrossmodalError(
-                        f"{raw}: {file!r} of split {split!r} has {len(captions[file])} captions in "
-                        f"{TEXTS} and is{' not' * (file not in members)} in {IMAGES}; get both again"
+                        f"{raw}: {file!r} of split {split!r} has {len(captions[file])} captions "
+                        f"in {TEXTS} and is{' not' * (file not in members)} in {IMAGES}; get both "
+                        "again"
                     )
                 out.item(Path(file).stem, split, image=images.read(members[file]), suffix=".jpg")
                 for number, text in sorted(captions[file].items())[:CAPTIONS_PER_IMAGE]:

@@ -4,10 +4,23 @@ import csv
 import functools
 from importlib.resources import files
 
+from pydantic import BaseModel, ConfigDict
+
 from crossmodal.errors import CrossmodalError
-from crossmodal.params import Published
 
 Key = tuple[str, str, str, str, str]
+
+
+class Published(BaseModel):
+    """Which published row stands next to a reproduced one: columns of published/retrieval.csv."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    paper: str
+    table: str
+    dataset: str
+    method: str
+    variant: str = ""
 
 
 @functools.cache
@@ -32,7 +45,7 @@ def published_values(source: Published) -> dict[tuple[str, str], float]:
     if key not in _rows():
         near = [k for k in _rows() if k[:3] == key[:3]] or [k for k in _rows() if k[0] == key[0]]
         raise CrossmodalError(
-            f"params.yaml: published: no row {' / '.join(key)} in published/retrieval.csv; "
+            f"no row {' / '.join(key)} in published/retrieval.csv; "
             f"there are: {'; '.join(' / '.join(k) for k in near[:20])}"
         )
     return _rows()[key]

@@ -27,7 +27,9 @@ def pools(method: "Method", split: "Split") -> dict[str, Pool]:
 
 
 def selection_score(method: "Method", split: "Split") -> float:
-    """Mean mAP of both directions for category methods, rsum for instance methods."""
+    """Mean mAP of both directions for category methods; rsum for instance methods and if no item
+    has a label.
+    """
     found = pools(method, split)
     metrics = [
         evaluate(
@@ -37,6 +39,6 @@ def selection_score(method: "Method", split: "Split") -> float:
         )
         for query, gallery in directions(list(split.views))
     ]
-    if method.task == "instance":
+    if method.task == "instance" or "mAP" not in metrics[0]:
         return rsum(*metrics)
     return sum(m["mAP"] for m in metrics) / 2

@@ -37,7 +37,9 @@ class Feature(ABC):
         """What the rows of the feature file are, in order."""
         return dataset.items if self.unit == "item" else dataset.captions
 
-    def fit(self, dataset: Prepared, sources: dict[str, FeatureFile], weights: str) -> None:
+    def fit(  # noqa: B027 - most features learn nothing
+        self, dataset: Prepared, sources: dict[str, FeatureFile], weights: str
+    ) -> None:
         """Learn statistics from the training split, or load a network. By default nothing.
 
         Args:

@@ -1,10 +1,11 @@
 """CCA: the linear maps under which paired views correlate most (Hotelling 1936).
 
-Maximises tr(A' Sxy B) subject to A' Sxx A = B' Syy B = I, where Sxx and Syy carry a ridge. Retrieval
-by the cosine of the canonical variates (Rasiwasia et al., ACM MM 2010), weighted by the canonical
-correlations to the power s; s = 0 is the plain form.
+Maximises tr(A' Sxy B) subject to A' Sxx A = B' Syy B = I, where Sxx and Syy carry a ridge.
+Retrieval by the cosine of the canonical variates (Rasiwasia et al., ACM MM 2010), weighted by the
+canonical correlations to the power s; s = 0 is the plain form.
 """
 
+import warnings
 from typing import Annotated
 
 import numpy as np
@@ -44,7 +45,9 @@ class CCA(Method):
             CrossmodalError: If `dims` exceeds the rank of a view.
         """
         _, rows = train.pairs()
-        views = {m: np.asarray(v.features, np.float64)[rows[m]] for m, v in train.views.items()}
+        views = {
+            m: view.vectors().astype(np.float64)[rows[m]] for m, view in train.two_views().items()
+        }
         means = {m: x.mean(axis=0) for m, x in views.items()}
         (first, x), (second, y) = ((m, x - means[m]) for m, x in views.items())
         whiten_x, whiten_y = self._whitener(x), self._whitener(y)
@@ -53,6 +56,12 @@ class CCA(Method):
             raise CrossmodalError(
                 f"{run.label}: dims is {self.dims}, but {first} and {second} have only "
                 f"{rank} common directions; lower dims"
+            )
+        if not self.ridge and whiten_x.shape[1] + whiten_y.shape[1] >= len(x):
+            warnings.warn(
+                f"{run.label}: ridge is 0 and {len(x)} pairs are too few for {first} and {second}: "
+                "canonical correlations of 1 mean nothing; raise ridge",
+                stacklevel=2,
             )
         cross = x.T @ y / (len(x) - 1)
         p, rho, qt = np.linalg.svd(whiten_x.T @ cross @ whiten_y, full_matrices=False)
@@ -67,14 +76,13 @@ class CCA(Method):
 
     def embed(self, modality: str, view: View) -> np.ndarray:
         """Weighted canonical variates (rows, k) of one view."""
-        centred = view.features - self.arrays[f"mean.{modality}"]
+        centred = view.vectors() - self.arrays[f"mean.{modality}"]
         return centred @ self.arrays[f"map.{modality}"]
 
     def _whitener(self, x: np.ndarray) -> np.ndarray:
         """H (p, r) with H'(C + ridge)H = I, over the directions in which the view varies."""
         covariance = x.T @ x / (len(x) - 1)
         width = len(covariance)
-        covariance[np.diag_indices(width)] += self.ridge * np.trace(covariance) / width
         values, vectors = scipy.linalg.eigh(covariance)
         kept = values > width * np.finfo(np.float64).eps * values[-1]
-        return vectors[:, kept] / np.sqrt(values[kept])
+        return vectors[:, kept] / np.sqrt(values[kept] + self.ridge * np.trace(covariance) / width)

@@ -14,14 +14,12 @@ import numpy as np
 from pydantic import Field
 
 from crossmodal.data import Split, View
-from crossmodal.errors import CrossmodalError
 from crossmodal.methods.base import Direction, Method, Run
 from crossmodal.online.hinge import Margin
 from crossmodal.online.loreta import Learner, Options
 from crossmodal.online.preprocessing import Normalise, fit_preprocessing, preprocess
 from crossmodal.online.triplets import make_sampler
 from crossmodal.progress import track
-from crossmodal.store import Ragged
 
 CHUNKS = 100
 
@@ -66,9 +64,7 @@ class FastCMOLRS(Method):
 
     def fit(self, train: Split, validation: Split, run: Run) -> None:
         """Learn both directions side by side; `validation` is not used."""
-        modalities = sorted(train.views)
-        if len(modalities) != 2:
-            raise CrossmodalError(f"fast_cmolrs needs two views, but has {modalities}")
+        modalities = sorted(train.two_views())
         self.arrays = {}
         features = {name: self._fit_features(name, train.views[name]) for name in modalities}
         labels = {name: train.labels[train.views[name].items] for name in modalities}
@@ -91,7 +87,7 @@ class FastCMOLRS(Method):
 
     def embed(self, modality: str, view: View) -> np.ndarray:
         """Projections [x A_1 | x A_2] of the rows, (rows, 2 rank)."""
-        rows = preprocess(_vectors(modality, view), self._of(modality))
+        rows = preprocess(view.vectors(), self._of(modality))
         return rows @ self.arrays[f"{modality}.factors"]
 
     @staticmethod
@@ -102,7 +98,7 @@ class FastCMOLRS(Method):
         return queries[:, half] @ gallery[:, half].T
 
     def _fit_features(self, modality: str, view: View) -> np.ndarray:
-        rows = _vectors(modality, view)
+        rows = view.vectors()
         statistics = fit_preprocessing(rows, self.normalise, self.pca_energy)
         self.arrays |= {f"{modality}.{name}": value for name, value in statistics.items()}
         return preprocess(rows, statistics)
@@ -124,12 +120,3 @@ class FastCMOLRS(Method):
                 row[f"{query}->{document} loss"] = loss
                 row[f"{query}->{document} violating"] = violating
             run.curve.append(row)
-
-
-def _vectors(modality: str, view: View) -> np.ndarray:
-    if isinstance(view.features, Ragged):
-        raise CrossmodalError(
-            f"view {modality!r}: its rows are sequences, fast_cmolrs needs one vector per row; "
-            "choose a pooled feature"
-        )
-    return view.features

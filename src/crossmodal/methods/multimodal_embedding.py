@@ -1,4 +1,4 @@
-"""Images and captions in one space: the SH pipeline of Vilalta et al. 2019 (after Kiros et al. 2014).
+"""Images and captions in one space: the SH pipeline of Vilalta et al. 2019.
 
     i = n(W x)        c = n(GRU(E t))        n(u) = u / |u|
     L = sum_ij [a + S_ij - S_ii]_+ + [a + S_ij - S_jj]_+,  S = cosine,  i != j        (equation 1)
@@ -18,6 +18,7 @@ from torch.nn.functional import normalize
 from torch.nn.utils.rnn import PackedSequence, pack_sequence
 
 from crossmodal.data import Split, View
+from crossmodal.errors import CrossmodalError
 from crossmodal.losses import ranking_loss
 from crossmodal.store import Ragged
 from crossmodal.training import GradientMethod, device, shuffled_batches
@@ -34,7 +35,7 @@ class MultimodalEmbedding(GradientMethod):
         word_dims: Size of the word embedding.
         margin: a.
         learning_rate: Of Adam.
-        clip: Largest L2 norm of the gradient of each parameter tensor.
+        clip: Largest L2 norm of the gradient of each parameter tensor; a GRU's gates share one.
         batch: Pairs per step; the last, incomplete batch of an epoch is dropped.
         epochs: Passes over the images.
     """
@@ -57,8 +58,13 @@ class MultimodalEmbedding(GradientMethod):
 
     def build(self, views: dict[str, View]) -> nn.Module:
         """Image map and caption encoder."""
+        if set(views) != {"image", "text"} or not isinstance(views["text"].features, Ragged):
+            raise CrossmodalError(
+                "the method needs two views, an image and a text that is a sequence of word ids "
+                f"(plug-in `tokens`), but has {', '.join(views)}"
+            )
         words = len(views["text"].meta["vocabulary"])
-        image = nn.Linear(views["image"].features.shape[1], self.dims, bias=False)
+        image = nn.Linear(views["image"].vectors().shape[1], self.dims, bias=False)
         nn.init.xavier_uniform_(image.weight)
         return nn.ModuleDict(
             {"image": image, "text": CaptionEncoder(words, self.word_dims, self.dims)}

@@ -1,6 +1,7 @@
 """Ridge: predict the first view from the second by linear least squares; cosine in its space.
 
-W = argmin sum_i |y_i - x_i W|^2 + lambda n |W|^2 over all pairs, both views centred. The simplest
+W = argmin 1/n sum_i |y_i - x_i W|^2 + lambda v |W|^2 over all n pairs, both views centred, with v
+the mean variance of the columns of x. The simplest
 learner of the instance task: what a deeper method must beat.
 """
 
@@ -18,7 +19,7 @@ class Ridge(Method):
     """Linear regression from the second view to the first, in closed form.
 
     Args:
-        penalty: lambda, in units of the mean squared feature of the second view.
+        penalty: lambda.
     """
 
     task = "instance"
@@ -29,9 +30,9 @@ class Ridge(Method):
     def fit(self, train: Split, validation: Split, run: Run) -> None:
         """Learn the map; nothing is random, so the seed does not matter."""
         _, rows = train.pairs()
-        (target, first), (source, second) = list(train.views.items())[:2]
-        y = np.asarray(first.features, np.float64)[rows[target]]  # (m, q)
-        x = np.asarray(second.features, np.float64)[rows[source]]  # (m, p)
+        (target, first), (source, second) = train.two_views().items()
+        y = first.vectors().astype(np.float64)[rows[target]]  # (m, q)
+        x = second.vectors().astype(np.float64)[rows[source]]  # (m, p)
         means = {target: y.mean(axis=0), source: x.mean(axis=0)}
         x -= means[source]
         y -= means[target]
@@ -45,6 +46,6 @@ class Ridge(Method):
 
     def embed(self, modality: str, view: View) -> np.ndarray:
         """The centred first view, or its prediction from the second, (rows, q)."""
-        centred = view.features - self.arrays[f"mean.{modality}"]
+        centred = view.vectors() - self.arrays[f"mean.{modality}"]
         name = f"map.{modality}"
         return centred @ self.arrays[name] if name in self.arrays else centred

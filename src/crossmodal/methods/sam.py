@@ -10,6 +10,7 @@ original features, f_mc that of the current category centroids, both averaged ov
 and in [0, 1]. No gradient passes through F.
 """
 
+import math
 from collections.abc import Iterable
 from typing import Annotated, Literal
 
@@ -76,7 +77,7 @@ class SAM(GradientMethod):
 
     def build(self, views: dict[str, View]) -> nn.Module:
         """One projection per modality; Glorot-uniform weights, zero biases."""
-        return nn.ModuleDict({m: self._projection(v.features.shape[1]) for m, v in views.items()})
+        return nn.ModuleDict({m: self._projection(v.vectors().shape[1]) for m, v in views.items()})
 
     def _projection(self, width: int) -> nn.Module:
         """Scaler, then Linear-tanh-dropout-Linear-tanh; the output is not yet normalised."""
@@ -104,13 +105,16 @@ class SAM(GradientMethod):
 
     def place(self, train: Split) -> None:
         """Pairs and labels on the device; the largest distance of each modality."""
-        if not train.labels.any(axis=1).all():
-            raise CrossmodalError("SAM needs at least one label per training item")
+        if len(unlabelled := np.flatnonzero(~train.labels.any(axis=1))):
+            raise CrossmodalError(
+                f"item {train.items[unlabelled[0]]!r} has no label, but SAM needs one for each "
+                f"training item; {len(unlabelled)} have none: leave them out of the split"
+            )
         items, rows = train.pairs()
         self.labels = torch.from_numpy(train.labels[items]).float().to(device())  # (m, C)
         self.inputs = {
-            m: torch.from_numpy(np.asarray(v.features, np.float32)[rows[m]]).to(device())
-            for m, v in train.views.items()
+            m: torch.from_numpy(v.vectors().astype(np.float32)[rows[m]]).to(device())
+            for m, v in train.two_views().items()
         }
         for modality, x in self.inputs.items():
             self.network[modality][0].fit(x)
@@ -118,7 +122,8 @@ class SAM(GradientMethod):
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterable[torch.Tensor]:
         """Shuffled pairs; the schedule and the centroids are those of the epoch's start."""
-        self.alpha = 1 / (1 + np.exp(-self.slope * (epoch - self.activation * self.epochs)))
+        shift = epoch - self.activation * self.epochs
+        self.alpha = 1 / (1 + math.exp(-self.slope * shift))
         self.centroids = self._centroids()
         for rows in shuffled_batches(len(self.labels), self.batch, rng, drop_last=False):
             yield torch.from_numpy(rows).to(device())
@@ -137,9 +142,10 @@ class SAM(GradientMethod):
                 (torch.cdist(x[batch], x[batch]) / self.diameters[m]).clamp(max=1)
                 for m, x in self.inputs.items()
             ]
-            shares = self.labels[batch] / self.labels[batch].sum(1, keepdim=True)
             # an item of several categories stands at the mean of their centroids
-            own = [normalize(shares @ centroids) for centroids in self.centroids.values()]
+            own = [
+                normalize(self.labels[batch] @ centroids) for centroids in self.centroids.values()
+            ]
             categories = torch.stack([(1 - c @ c.T) / 2 for c in own]).mean(0).clamp(0, 1)
             share = self.feature_share
             adaptive = share * torch.stack(distances).mean(0) + (1 - share) * categories
@@ -161,7 +167,7 @@ class SAM(GradientMethod):
     def encode(self, modality: str, view: View) -> Iterable[torch.Tensor]:
         """Unit projections (rows, D)."""
         for start in range(0, len(view.items), ROWS):
-            rows = np.asarray(view.features[start : start + ROWS], np.float32)
+            rows = view.vectors()[start : start + ROWS].astype(np.float32)
             yield self._project(modality, torch.from_numpy(rows).to(device()))
 
 

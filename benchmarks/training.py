@@ -1,0 +1,202 @@
+"""Training steps per second of SH and SAM on this machine, next to plain PyTorch loops.
+
+The peer of SH pads the captions, which a DataLoader collates item by item. The peer of SAM lists
+the triplets of each batch and gathers their scores and margins. Both have the same networks,
+hyper-parameters and loss as ours, which is checked on one batch first. One thread, best of two.
+Run: python benchmarks/training.py
+"""
+
+from itertools import repeat
+from time import perf_counter
+
+import numpy as np
+import torch
+from torch.nn.functional import normalize
+from torch.nn.utils import clip_grad_norm_
+from torch.nn.utils.rnn import pad_sequence
+from torch.utils.data import DataLoader
+
+from crossmodal.data import Split, View
+from crossmodal.methods.base import Run
+from crossmodal.methods.multimodal_embedding import MultimodalEmbedding
+from crossmodal.methods.sam import SAM
+from crossmodal.store import Ragged
+from crossmodal.training import device
+
+WORDS, FC7, BAG, CAPTIONS = 9_000, 4_096, 1_000, 5
+WARM_UP, ROUNDS = 1, 2
+MARGIN, CLIP, RATE = 0.2, 2.0, 2e-4  # of SH
+
+
+def make_split(image, text, labels):
+    views = {}
+    for modality, rows in (("image", image), ("text", text)):
+        owners = np.arange(len(rows)) * len(image) // len(rows)
+        views[modality] = View(rows, owners, owners.tolist(), {"vocabulary": range(WORDS)})
+    return Split(list(range(len(image))), labels, views)
+
+
+def captioned(count, rng):
+    """Unit image features and five captions each, of 12 words on average."""
+    images = normalize(torch.from_numpy(rng.random((count, FC7), np.float32))).numpy()
+    lengths = rng.integers(8, 17, count * CAPTIONS)
+    captions = Ragged.concatenate([rng.integers(4, WORDS, length) for length in lengths])
+    return make_split(images, captions, np.zeros((count, 0), bool))
+
+
+def categorised(count, rng):
+    """Rectified image features and word counts of items in ten categories."""
+    images = rng.standard_normal((count, FC7), np.float32).clip(min=0)
+    words = rng.poisson(0.05, (count, BAG)).astype(np.float32)
+    return make_split(images, words, np.eye(10, dtype=bool)[np.arange(count) % 10])
+
+
+def start(method, split):
+    """Make the network as `fit` does."""
+    torch.manual_seed(0)
+    method.network = method.build(split.views).to(device())
+    method.place(split)
+
+
+def ours(method, split, validation):
+    """Steps per second of `fit`, from the end of the warm-up to the end of training."""
+    stamps, loss = [], type(method).loss
+
+    def stamped(batch):
+        stamps.append(perf_counter())
+        return loss(method, batch)
+
+    method.loss = stamped
+    method.fit(split, validation, Run(seed=0))
+    return (len(stamps) - WARM_UP) / (perf_counter() - stamps[WARM_UP])
+
+
+def plain(method, split, optimizer, batches, loss, clip=None):
+    """Steps per second of a plain loop over all batches of all epochs."""
+    start(method, split)
+    method.network.train()
+    optimizer, stamps = optimizer(method), []
+    for batch in batches(method, split):
+        stamps.append(perf_counter())
+        optimizer.zero_grad()
+        value = loss(method, batch)
+        value.backward()
+        for parameter in method.network.parameters() if clip else ():
+            if parameter.grad is not None:
+                clip_grad_norm_(parameter, clip)
+        optimizer.step()
+    value.item()  # waits for a GPU
+    return (len(stamps) - WARM_UP) / (perf_counter() - stamps[WARM_UP])
+
+
+class Captions:
+    """Each image with one of its captions, drawn at random."""
+
+    def __init__(self, split):
+        self.images, self.captions = (split.views[m].features for m in ("image", "text"))
+
+    def __len__(self):
+        return len(self.images)
+
+    def __getitem__(self, item):
+        caption = self.captions[CAPTIONS * item + int(torch.randint(CAPTIONS, ()))]
+        return torch.from_numpy(self.images[item]), torch.from_numpy(caption)
+
+
+def padded(pairs):
+    images, captions = zip(*pairs, strict=True)
+    lengths = torch.tensor([len(caption) for caption in captions])
+    return torch.stack(images), pad_sequence(captions), lengths
+
+
+def padded_batches(method, split):
+    loader = DataLoader(Captions(split), method.batch, True, collate_fn=padded, drop_last=True)
+    return (batch for _ in range(method.epochs) for batch in loader)
+
+
+def padded_loss(method, batch):
+    images, captions, lengths = (part.to(device()) for part in batch)
+    encoder = method.network["text"]
+    states, _ = encoder.gru(encoder.words(captions))  # (t, b, D)
+    c = normalize(states[lengths - 1, torch.arange(len(lengths))])
+    i = normalize(method.network["image"](images))
+    scores = i @ c.T
+    own = scores.diag()
+    others = 1 - torch.eye(len(own), device=device())
+    wrong_caption = (MARGIN + scores - own[:, None]).clamp(min=0)
+    wrong_image = (MARGIN + scores - own[None, :]).clamp(min=0)
+    return ((wrong_caption + wrong_image) * others).sum()
+
+
+def adam(method):
+    trained = [p for p in method.network.parameters() if p.requires_grad]
+    return torch.optim.Adam(trained, RATE)
+
+
+def sh(dims, word_dims, count, epochs, rng):
+    split, validation = captioned(count, rng), captioned(2, rng)
+    method = MultimodalEmbedding(dims, word_dims, MARGIN, RATE, CLIP, 128, epochs)
+    start(method, split)
+    rows = np.arange(128)
+    captions = [split.views["text"].features[CAPTIONS * row] for row in rows]
+    images = split.views["image"].features[rows]
+    batch = padded(list(zip(*(map(torch.from_numpy, x) for x in (images, captions)), strict=True)))
+    expected = method.loss((rows, CAPTIONS * rows))
+    torch.testing.assert_close(padded_loss(method, batch), expected)
+    fast = ours(method, split, validation)
+    return fast, plain(method, split, adam, padded_batches, padded_loss, CLIP)
+
+
+def triplet_batches(method, split):
+    loader = DataLoader(range(len(split.items)), method.batch, shuffle=True)
+    for epoch in range(method.epochs):
+        next(iter(method.batches(epoch, np.random.default_rng(epoch))))  # schedule, centroids
+        method.network.train()
+        yield from loader
+
+
+def triplet_loss(method, batch):
+    batch = batch.to(device())
+    v, t = (normalize(method.network[m](x[batch])) for m, x in method.inputs.items())
+    kinds = method.labels[batch].argmax(1)
+    anchor, negative = (kinds[:, None] != kinds).nonzero().unbind(1)  # 36,000 of a batch of 200
+    adaptive = 0
+    for modality, x in method.inputs.items():
+        distances = torch.cdist(x[batch], x[batch]) / method.diameters[modality]
+        centroids = method.centroids[modality][kinds]
+        cosines = (centroids[anchor] * centroids[negative]).sum(1)
+        adaptive += method.feature_share * distances[anchor, negative] / 2
+        adaptive += (1 - method.feature_share) * (1 - cosines) / 4
+    margin = method.alpha * adaptive + (1 - method.alpha) * method.margin
+    own = (v[anchor] * t[anchor]).sum(1)
+    wrong_text = (margin - own + (v[anchor] * t[negative]).sum(1)).clamp(min=0)
+    wrong_image = (margin - own + (v[negative] * t[anchor]).sum(1)).clamp(min=0)
+    return (wrong_text + wrong_image).sum() / len(batch)
+
+
+def sam(count, epochs, rng):
+    split, validation = categorised(count, rng), categorised(20, rng)
+    method = SAM(200, 1024, 0.1, 1.0, 0.25, 0.4, 0.1, "raw", 0.005, 0.9, 1e-6, 200, epochs)
+    start(method, split)
+    batch = next(iter(method.batches(0, rng)))  # leaves dropout off
+    torch.testing.assert_close(triplet_loss(method, batch), method.loss(batch))
+    fast = ours(method, split, validation)
+    return fast, plain(method, split, SAM.optimizer, triplet_batches, triplet_loss)
+
+
+def report(name, measure, *sizes):
+    rates = [measure(*sizes, rng) for rng in map(np.random.default_rng, repeat(0, ROUNDS))]
+    fast, slow = np.max(rates, axis=0)
+    print(f"{name:<44}{fast:9.2f}{slow:9.2f}{fast / slow:8.2f}", flush=True)
+
+
+def main():
+    torch.set_num_threads(1)
+    print(f"{'steps per second on ' + device().type:<44}{'ours':>9}{'peer':>9}{'ratio':>8}")
+    report("SH, 256 units, 128-d words, batch 128", sh, 256, 128, 1_280, 2)
+    report("SH, 1536 units, 1024-d words, batch 128", sh, 1_536, 1_024, 384, 1)
+    report("SAM, 4096-d images, 1000-d texts, batch 200", sam, 1_000, 2)
+
+
+if __name__ == "__main__":
+    main()
