@@ -106,7 +106,7 @@ class Project:
 
     def jobs(self) -> dict[str, int]:
         """Number of jobs of each rule that would run now."""
-        lines = self.run("--dry-run", "--quiet", "rules").splitlines() + [""]
+        lines = [*self.run("--dry-run", "--quiet", "rules").splitlines(), ""]
         if not any(line.startswith("job ") for line in lines):
             return {}
         start = next(i for i, line in enumerate(lines) if line.startswith("job ")) + 2
