@@ -14,12 +14,12 @@ rule download:
         "data/raw/{source}/{file}",
     log:
         "logs/acquire/{source}/{file}.log",
+    retries: 2
     conda:
         "../envs/crossmodal.yaml"
     resources:
         mem_mb=500,
         runtime=600,
-    retries: 2
     shell:
         "python -m crossmodal download {wildcards.source} {output} 2>&1 | tee {log}"
 
@@ -29,11 +29,11 @@ rule weights:
         "data/raw/weights/{file}",
     log:
         "logs/acquire/weights/{file}.log",
+    retries: 2
     conda:
         "../envs/crossmodal.yaml"
     resources:
         mem_mb=2000,
         runtime=60,
-    retries: 2
     shell:
         "python -m crossmodal weights {output} 2>&1 | tee {log}"

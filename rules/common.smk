@@ -52,7 +52,9 @@ def code(*modules):
 
 def spec(step, kind, entry):
     """A plug-in, its options and the hash of all code that runs: what a job depends on."""
-    modules = [f"crossmodal.steps.{step}"] + ([f"crossmodal.{kind}.{entry['plugin']}"] if kind else [])
+    modules = [f"crossmodal.steps.{step}"] + (
+        [f"crossmodal.{kind}.{entry['plugin']}"] if kind else []
+    )
     return json.dumps({**entry, "code": code(*modules)}, sort_keys=True)
 
 

@@ -50,9 +50,9 @@ rule merge:
         [f"results/tables/{table}.md" for table in SUITE],
     output:
         "results/tables/all.md",
-    localrule: True
     log:
         "logs/evaluate/all.log",
+    localrule: True
     conda:
         "../envs/crossmodal.yaml"
     resources:
