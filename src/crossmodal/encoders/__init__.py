@@ -1,0 +1,1 @@
+"""Networks that turn one modality into vectors, shared by the methods."""

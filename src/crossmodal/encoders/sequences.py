@@ -1,0 +1,68 @@
+"""Sequences of different lengths on a device: padding, and a recurrent summary without padding."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn.utils.rnn import pack_padded_sequence
+
+from crossmodal.store import Ragged
+
+
+@dataclass(frozen=True)
+class Sequences:
+    """The rows of a Ragged, end to end on a device in their stored precision.
+
+    Args:
+        values: All steps of all rows, (sum of lengths, d).
+        starts: First step of each row, (n,).
+        lengths: Steps of each row that are used, (n,).
+    """
+
+    values: torch.Tensor
+    starts: torch.Tensor
+    lengths: torch.Tensor
+
+    @classmethod
+    def place(cls, rows: Ragged, longest: int, device: torch.device) -> "Sequences":
+        """Move to a device; of each row only the first `longest` steps are used."""
+        starts = torch.from_numpy(rows.offsets[:-1])
+        lengths = torch.from_numpy(rows.lengths).clamp(max=longest)
+        return cls(torch.from_numpy(rows.values).to(device), starts, lengths)
+
+    def pad(self, rows: np.ndarray, size: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Some rows side by side, zeros behind them.
+
+        Args:
+            rows: Which rows, (b,).
+            size: Steps of the result, at least the longest row's.
+
+        Returns:
+            The batch (b, size, d) in single precision on the device; lengths (b,) on the CPU.
+        """
+        steps = torch.arange(size)
+        inside = steps < self.lengths[rows, None]  # (b, size)
+        sources = (self.starts[rows, None] + steps).where(inside, 0)
+        sources, inside = (x.to(self.values.device) for x in (sources, inside))
+        return self.values[sources].float() * inside[:, :, None], self.lengths[rows]
+
+
+class BiGRU(nn.Module):
+    """Last forward with last backward state of the top layer, (b, 2 units).
+
+    Args:
+        inputs: Width of a step.
+        units: Size of each direction's state.
+        layers: Number of layers.
+    """
+
+    def __init__(self, inputs: int, units: int, layers: int) -> None:
+        super().__init__()
+        self.gru = nn.GRU(inputs, units, layers, batch_first=True, bidirectional=True)
+
+    def forward(self, x: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        """Read the first `lengths` (b,) steps, given on the CPU, of each row of x (b, t, d)."""
+        packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
+        _, states = self.gru(packed)  # (2 layers, b, units)
+        return torch.cat([states[-2], states[-1]], dim=1)

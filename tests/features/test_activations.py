@@ -1,0 +1,140 @@
+import io
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image, ImageOps
+from safetensors.torch import save_file
+
+from crossmodal import plugins
+from crossmodal.backbones import random_network
+from crossmodal.errors import CrossmodalError
+from crossmodal.features import activations
+from crossmodal.files import sha256
+from crossmodal.prepared import Prepared, Writer
+
+OPTIONS = {
+    "backbone": "squeezenet1_1",
+    "weights": "random",
+    "crops": 10,
+    "resize": "warp256",
+    "tap": "post",
+    "seed": 0,
+}
+NOISE = np.random.default_rng(0).integers(256, size=(12, 12, 3), dtype=np.uint8)
+PICTURE = Image.fromarray(NOISE).resize((256, 256), Image.BICUBIC)
+IMAGES = {
+    "picture": PICTURE,
+    "mirror": ImageOps.mirror(PICTURE),
+    "plain": Image.new("RGB", (50, 40), (200, 100, 50)),
+    "other": PICTURE.rotate(90),
+}
+
+
+def encode(image):
+    stream = io.BytesIO()
+    image.save(stream, "PNG")
+    return stream.getvalue()
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("prepared")
+    with Writer(folder) as out:
+        for name, image in IMAGES.items():
+            out.item(name, "train", image=encode(image), suffix=".png")
+        out.item("broken", "train", image=encode(PICTURE)[:1000], suffix=".png")
+    return Prepared(folder)
+
+
+def fitted(dataset, path="", **changes):
+    feature = plugins.make("features", "activations", OPTIONS | changes, "features.a")
+    with pytest.MonkeyPatch.context() as patch:  # comparisons are with this processor
+        patch.setattr(torch.cuda, "is_available", lambda: False)
+        feature.fit(dataset, {}, path)
+    return feature
+
+
+@pytest.fixture(scope="module")
+def ten(dataset):
+    return fitted(dataset)
+
+
+@pytest.fixture(scope="module")
+def rows(dataset, ten):
+    values = ten.extract(dataset, dataset.items[:4], {})
+    return dict(zip(IMAGES, values, strict=True))
+
+
+def test_layers_are_averaged_over_the_ten_crops(ten, rows):
+    pixels = torch.from_numpy(np.array(PICTURE)).permute(2, 0, 1).float() / 255
+    mean, deviation = torch.tensor([[0.485, 0.456, 0.406], [0.229, 0.224, 0.225]])
+    pixels = (pixels - mean[:, None, None]) / deviation[:, None, None]
+    expected = []
+    for top, left in [(0, 0), (0, 32), (32, 0), (32, 32), (16, 16)]:
+        window = pixels[None, :, top : top + 224, left : left + 224]
+        expected += [ten.network(window), ten.network(window.flip(3))]
+    expected = torch.cat(expected).mean(0).numpy()
+    np.testing.assert_allclose(rows["picture"], expected, rtol=1e-4, atol=1e-5)
+
+
+def test_an_image_and_its_mirror_are_the_same(rows):
+    np.testing.assert_allclose(rows["picture"], rows["mirror"], rtol=1e-4, atol=1e-5)
+    assert np.abs(rows["picture"] - rows["other"]).max() > 0.01
+
+
+def test_ten_crops_of_a_plain_image_are_one(dataset, rows):
+    one = fitted(dataset, crops=1).extract(dataset, dataset.items[2:3], {})
+    np.testing.assert_allclose(rows["plain"], one[0], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("at_once", [10, 30, 160])
+def test_rows_do_not_depend_on_the_batch(monkeypatch, dataset, ten, rows, at_once):
+    monkeypatch.setitem(activations.CROPS_AT_ONCE, "cpu", at_once)
+    found = ten.extract(dataset, dataset.items[:4], {})
+    np.testing.assert_allclose(found, np.stack([*rows.values()]), rtol=1e-4, atol=1e-5)
+
+
+def test_extraction_repeats_bit_for_bit(dataset, rows):
+    again = fitted(dataset).extract(dataset, dataset.items[:4], {})
+    assert np.array_equal(again, np.stack([*rows.values()]))
+    assert again.dtype == np.float32
+
+
+def test_states_its_layers_and_the_one_layer_embedding(dataset, rows):
+    feature = fitted(dataset, crops=1)
+    learnt = feature.learnt()
+    assert learnt["layers"][0] == ("features.0", 0, 64)
+    assert learnt["layers"][-1][2] == len(rows["picture"]) == learnt["one_layer"][1]
+    window = torch.zeros(1, 3, 224, 224)
+    pooled = random_network("squeezenet1_1", 0).features(window).mean((2, 3))
+    found = feature.network(window)[:, slice(*learnt["one_layer"])]
+    torch.testing.assert_close(found, pooled, rtol=1e-4, atol=1e-5)
+
+
+def test_weights_of_a_file_are_used_and_stated(tmp_path, dataset, rows):
+    path = tmp_path / "mine.safetensors"
+    save_file(random_network("squeezenet1_1", seed=1).state_dict(), path)
+    feature = fitted(dataset, str(path), weights="mine.safetensors")
+    assert feature.weights == feature.learnt()["weights"] == "mine.safetensors"
+    assert feature.learnt()["sha256"] == sha256(path)
+    expected = fitted(dataset, seed=1).extract(dataset, dataset.items[:1], {})
+    assert np.array_equal(feature.extract(dataset, dataset.items[:1], {}), expected)
+    assert not np.allclose(expected[0], rows["picture"])
+
+
+def test_imagenet_names_the_official_file():
+    options = OPTIONS | {"backbone": "vgg16", "weights": "imagenet"}
+    feature = plugins.make("features", "activations", options, "features.a")
+    assert feature.weights == "vgg16-397923af.safetensors"
+
+
+@pytest.mark.parametrize("wrong", ["vgg16.pth", "../w.safetensors", "", "IMAGENET"])
+def test_weights_that_are_no_safetensors_file_are_refused(wrong):
+    with pytest.raises(CrossmodalError, match=r"features\.a\.weights"):
+        plugins.make("features", "activations", OPTIONS | {"weights": wrong}, "features.a")
+
+
+def test_a_damaged_image_is_named(dataset, ten):
+    with pytest.raises(CrossmodalError, match=r"images/broken\.png"):
+        ten.extract(dataset, dataset.items, {})

@@ -1,0 +1,132 @@
+import numpy as np
+import pytest
+
+from crossmodal.errors import CrossmodalError
+from crossmodal.features.fne import FNE, Moments
+from crossmodal.prepared import Prepared, Writer
+from crossmodal.store import FeatureFile
+
+
+@pytest.fixture
+def code(tmp_path):
+    """Codes of raw features (n, d) whose first rows are the training images."""
+
+    def run(values, train, positive=0.15, negative=-0.25):
+        folder = tmp_path / f"{len(list(tmp_path.iterdir()))}"
+        with Writer(folder) as out:
+            for index in range(len(values)):
+                out.item(f"{index}", "train" if index < train else "test")
+        dataset = Prepared(folder)
+        ids = [item.id for item in dataset.items]
+        source = {"layers": FeatureFile(ids, ids, np.asarray(values, np.float32), {})}
+        feature = FNE("layers", positive, negative)
+        feature.fit(dataset, source, "")
+        return feature.extract(dataset, dataset.items, source)
+
+    return run
+
+
+def reference(values, train, positive=0.15, negative=-0.25):
+    values = np.asarray(values, np.float32).astype(np.float64)
+    codes = np.zeros(values.shape, int)
+    for unit in range(values.shape[1]):
+        mean, deviation = np.mean(values[:train, unit]), np.std(values[:train, unit])
+        for image in range(len(values)):
+            z = (values[image, unit] - mean) / deviation if deviation else 0.0
+            codes[image, unit] = 1 if z > positive else -1 if z < negative else 0
+    return codes
+
+
+@pytest.mark.parametrize("images", [5, 256, 700])
+def test_codes_agree_with_a_plain_loop(code, images):
+    rng = np.random.default_rng(images)
+    values = np.maximum(rng.standard_normal((images, 13)), 0) * rng.random(13)
+    values[:, 4] = 0.1
+    found = code(values, train=images * 3 // 4)
+    assert found.dtype == np.int8
+    assert np.array_equal(found, reference(values, images * 3 // 4))
+
+
+@pytest.mark.parametrize("sizes", [[100], [1] * 100, [1, 99], [64, 30, 6]])
+@pytest.mark.parametrize(("mean", "deviation"), [(0, 1), (1e6, 1e-2)])
+def test_moments_do_not_depend_on_how_rows_are_split(sizes, mean, deviation):
+    rows = np.random.default_rng(0).normal(mean, deviation, (100, 7))
+    moments = Moments()
+    for part in np.split(rows, np.cumsum(sizes)[:-1]):
+        moments.add(part)
+    np.testing.assert_allclose(moments.mean, rows.mean(axis=0), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(moments.deviation, rows.std(axis=0), rtol=0, atol=1e-10)
+
+
+def test_moments_do_not_depend_on_the_order_of_parts():
+    parts = np.split(np.random.default_rng(0).normal(size=(90, 5)), [10, 70])
+    found = []
+    for order in ([0, 1, 2], [2, 0, 1], [1, 2, 0]):
+        moments = Moments()
+        for index in order:
+            moments.add(parts[index])
+        found.append((moments.mean, moments.deviation))
+    for mean, deviation in found[1:]:
+        np.testing.assert_allclose(mean, found[0][0], rtol=0, atol=1e-14)
+        np.testing.assert_allclose(deviation, found[0][1], rtol=1e-12)
+
+
+def test_a_unit_that_never_varies_in_training_is_ordinary_everywhere(code):
+    values = np.full((600, 3), 0.1)  # no finite binary fraction
+    values[500:] = [[0.0, 0.1, 5.0]]
+    assert not code(values, train=500).any()
+
+
+def test_z_scores_on_a_threshold_are_ordinary(code):
+    # the training rows have mean 0 and standard deviation 1, so that the others are z-scores
+    edges = np.array([0.25, -0.5], np.float32)
+    above = np.nextafter(edges, np.float32(9), dtype=np.float32)
+    below = np.nextafter(edges, np.float32(-9), dtype=np.float32)
+    values = np.concatenate([[1, -1], edges, above, below])[:, None]
+    found = code(values, train=2, positive=0.25, negative=-0.5)[2:, 0]
+    assert found.tolist() == [0, 0, 1, 0, 0, -1]
+
+
+def test_codes_of_normal_units_have_the_normal_shares(code):
+    values = np.random.default_rng(0).standard_normal((2_000, 100))
+    found = code(values, train=2_000)
+    for value, share in ((-1, 0.4013), (0, 0.1583), (1, 0.4404)):
+        error = np.sqrt(share * (1 - share) / found.size)
+        assert abs((found == value).mean() - share) < 3 * error
+
+
+def test_units_may_change_scale_and_offset_but_not_sign(code):
+    rng = np.random.default_rng(0)
+    values = rng.integers(0, 64, (300, 8))
+    codes = code(values, train=200)
+    assert np.array_equal(codes, code(values * 4 + 16, train=200))
+    assert not np.array_equal(-codes, code(-values, train=200))
+
+
+def test_training_codes_do_not_know_other_splits(code):
+    values = np.random.default_rng(0).random((300, 8))
+    codes = code(values, train=200)
+    values[200:] *= 100
+    assert np.array_equal(codes[:200], code(values, train=200)[:200])
+
+
+def test_rounding_in_the_network_changes_no_code_away_from_thresholds(code):
+    rng = np.random.default_rng(0)
+    values = rng.random((200, 50))
+    rounded = values + rng.uniform(-1e-6, 1e-6, values.shape)
+    z = (values - values[:150].mean(0)) / values[:150].std(0)
+    away = (np.abs(z - 0.15) > 1e-4) & (np.abs(z + 0.25) > 1e-4)
+    assert np.array_equal(code(values, 150)[away], code(rounded, 150)[away])
+
+
+def test_a_linear_map_of_codes_is_a_sum_and_a_difference_of_its_rows(code):
+    rng = np.random.default_rng(0)
+    codes, weights = code(rng.random((40, 30)), train=30), rng.standard_normal((30, 4))
+    for row in codes:
+        expected = weights[row == 1].sum(axis=0) - weights[row == -1].sum(axis=0)
+        np.testing.assert_allclose(row @ weights, expected, atol=1e-12)
+
+
+def test_no_training_image_is_an_error(code):
+    with pytest.raises(CrossmodalError, match="needs training items"):
+        code(np.ones((3, 2)), train=0)
