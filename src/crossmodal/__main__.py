@@ -1,6 +1,7 @@
 """The command line: one subcommand per rule of the workflow. Arguments are files."""
 
 import json
+import signal
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -31,6 +32,7 @@ Spec = Annotated[
 Output = Annotated[Path, typer.Argument(help="What is written, at once when it is complete.")]
 Dataset = Annotated[Path, typer.Option("--dataset", help="Folder of the prepared dataset.")]
 Features = Annotated[Path, typer.Option("--features", help="Folder of the dataset's features.")]
+Runs = Annotated[list[Path], typer.Argument(help="Metrics: <experiment>/seed<n>.json.")]
 Seed = Annotated[int, typer.Option(help="Seeds everything random.")]
 
 
@@ -122,7 +124,7 @@ def evaluate(
 
 
 @app.command()
-def tabulate(spec: Spec, output: Output, runs: Annotated[list[Path], typer.Argument()]) -> None:
+def tabulate(spec: Spec, output: Output, runs: Runs) -> None:
     """Write a table, as Markdown and as CSV, of published next to reproduced numbers."""
     from crossmodal.steps.tabulate import tabulate
 
@@ -142,6 +144,8 @@ def check(
 
 def main() -> Any:
     """Run the command line; errors meant for the user are one message, without a traceback."""
+    # how a cluster ends jobs: exit, so that no temporary file stays where DVC takes it for output
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         return app()
     except CrossmodalError as error:

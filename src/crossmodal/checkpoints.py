@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from crossmodal.errors import CrossmodalError
 from crossmodal.files import digest
 
 FOLDER = Path(".checkpoints")
@@ -22,9 +23,17 @@ def checkpoints(output: Path, job: Any, inputs: Iterable[Path]) -> Iterator[Path
         output: What the job makes.
         job: Everything else that the result depends on, as JSON.
         inputs: Files that the job reads.
+
+    Raises:
+        CrossmodalError: If an input is missing.
     """
-    stamps = [(str(p), (s := p.stat()).st_size, s.st_mtime_ns) for p in inputs]
-    home = FOLDER / output.with_suffix("")
+    try:
+        stamps = [(str(p), (s := p.stat()).st_size, s.st_mtime_ns) for p in inputs]
+    except OSError as error:
+        raise CrossmodalError(f"{error.filename}: {error.strerror}; make it first") from error
+    # an absolute output would lead out of the folder, and its own files would be removed
+    inside = [part for part in output.with_suffix("").parts if part not in (output.anchor, "..")]
+    home = FOLDER.joinpath(*inside)
     folder = home / digest(job, stamps)
     home.parent.mkdir(parents=True, exist_ok=True)
     with home.with_name(f"{home.name}.lock").open("w") as lock:

@@ -63,7 +63,8 @@ def read_json(path: Path) -> Any:
 def write_csv(path: Path, columns: list[str], rows: Iterable[Iterable[Any]]) -> None:
     """Write a header and rows as UTF-8 CSV."""
     with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
+        # without all quotes, Python 3.11 writes a bare carriage return that ends the row
+        writer = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
         writer.writerow(columns)
         writer.writerows(rows)
 
@@ -72,17 +73,20 @@ def read_csv(path: Path, columns: list[str]) -> list[dict[str, str]]:
     """Read a CSV that has at least `columns`.
 
     Raises:
-        CrossmodalError: If the file is missing, not UTF-8, or lacks a column.
+        CrossmodalError: If the file is missing, not UTF-8, or lacks a column or a field.
     """
     try:
         with Path(path).open(encoding="utf-8", newline="") as stream:
-            rows = list(csv.DictReader(stream))
-            header = rows[0].keys() if rows else columns
+            reader = csv.DictReader(stream)
+            header, rows = reader.fieldnames or [], list(reader)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise CrossmodalError(f"{path}: cannot be read as UTF-8 CSV ({error})") from error
     missing = [column for column in columns if column not in header]
     if missing:
         raise CrossmodalError(f"{path}: column {missing[0]!r} is missing; needed: {columns}")
+    for number, row in enumerate(rows, 1):
+        if None in row or None in row.values():
+            raise CrossmodalError(f"{path}: row {number} has not {len(header)} fields")
     return rows
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from crossmodal import plugins
 from crossmodal.data import Protocol
@@ -15,13 +15,16 @@ from crossmodal.evaluation.published import Published, published_values
 from crossmodal.search import combinations
 
 Modality = Literal["image", "text", "speech"]
+Metric = Literal["mAP", "mAP@50", "R@1", "R@5", "R@10", "MedR", "MeanR", "rsum"]
+# a name becomes part of paths, and of Snakemake's regular expressions
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
 Options = dict[str, Any]
 
 
 class Strict(BaseModel):
     """Unknown keys and wrong types are errors."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = plugins.STRICT
 
 
 class Experiment(Strict):
@@ -49,7 +52,7 @@ class Table(Strict):
     title: str
     note: str = ""
     experiments: Annotated[list[str], Field(min_length=1)]
-    metrics: Annotated[list[str], Field(min_length=1)]
+    metrics: Annotated[list[Metric], Field(min_length=1)]
 
 
 class Params(Strict):
@@ -59,11 +62,11 @@ class Params(Strict):
     suites: dict[str, Annotated[list[str], Field(min_length=1)]]
     seeds: Annotated[int, Field(gt=0)]
     mirror: str | None = Field(None, description="Folder or URL that replaces the datasets' hosts")
-    tables: dict[str, Table]
-    experiments: dict[str, Experiment]
-    datasets: dict[str, Options]
-    features: dict[str, Options]
-    methods: dict[str, Options]
+    tables: dict[Name, Table]
+    experiments: dict[Name, Experiment]
+    datasets: dict[Name, Options]
+    features: dict[Name, Options]
+    methods: dict[Name, Options]
 
     def plugin(self, kind: str, name: str) -> dict[str, Any]:
         """File name and options of one entry of `datasets`, `features` or `methods`."""

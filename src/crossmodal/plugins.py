@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from crossmodal.errors import CrossmodalError
 
+STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 BASES = {"datasets": "Dataset", "features": "Feature", "methods": "Method"}
 
 
@@ -75,9 +76,7 @@ def _schema(plugin: type) -> type[BaseModel]:
     hints = get_type_hints(plugin.__init__, include_extras=True)
     names = list(inspect.signature(plugin.__init__).parameters)[1:]
     fields: dict[str, Any] = {n: (hints[n], ...) for n in names if n in hints}
-    return create_model(
-        plugin.__name__, __config__=ConfigDict(extra="forbid", strict=True), **fields
-    )
+    return create_model(plugin.__name__, __config__=STRICT, **fields)
 
 
 def explain(error: ValidationError, schema: type[BaseModel], where: str = "") -> str:

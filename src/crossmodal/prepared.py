@@ -91,14 +91,18 @@ class Writer:
             suffix: File suffix of the image, '.jpg' say.
 
         Raises:
-            CrossmodalError: If the id was given before, or the split is unknown.
+            CrossmodalError: If the id was given before, the split is unknown, or a label has a `;`.
         """
         if id in self.items:
             raise CrossmodalError(f"{self.folder}: item {id!r} is there twice; ids must be unique")
         if split not in SPLITS:
             raise CrossmodalError(f"{self.folder}: item {id!r}: split {split!r} is not of {SPLITS}")
+        labels = labels or ((category,) if category else ())
+        for label in labels:
+            if ";" in label:
+                raise CrossmodalError(f"{self.folder}: item {id!r}: ';' in the label {label!r}")
         member = self._store(f"images/{id}{suffix}", image)
-        self.items[id] = Item(id, category, labels or ((category,) if category else ()), member)
+        self.items[id] = Item(id, category, labels, member)
         self.splits[id] = split
 
     def caption(

@@ -87,33 +87,48 @@ class FeatureFile:
 
 
 def write_features(
-    path: Path, ids: list[str], items: list[str], chunks: list[Rows], meta: dict[str, Any]
+    path: Path, ids: list[str], items: list[str], chunks: Iterable[Rows], meta: dict[str, Any]
 ) -> None:
     """Write a feature file at once, one chunk of rows in memory at a time.
 
+    Args:
+        path: The file.
+        ids: Id of each row.
+        items: Item of each row.
+        chunks: The rows; iterated more than once, so that it need not hold all chunks at once.
+        meta: See `FeatureFile`.
+
     Raises:
-        CrossmodalError: If there are no rows, or not as many as ids.
+        CrossmodalError: If there are no rows, not as many as ids, or not all of one kind.
     """
     rows = sum(len(chunk) for chunk in chunks)
-    if not rows or rows != len(ids):
+    if not rows or not rows == len(ids) == len(items):
         raise CrossmodalError(f"{path}: {rows} feature rows for {len(ids)} ids; nothing to write")
+    kinds = {_kind(chunk) for chunk in chunks}
+    if len(kinds) > 1:
+        raise CrossmodalError(f"{path}: chunks of different widths or types: {kinds}")
+    ((ragged, width, dtype),) = kinds
     strings = h5py.string_dtype("utf-8")
     with replacing(path) as temporary, h5py.File(temporary, "w") as file:
         file.create_dataset("ids", data=ids, dtype=strings)
         file.create_dataset("items", data=items, dtype=strings)
-        if isinstance(chunks[0], Ragged):
+        if ragged:
             lengths = np.concatenate([chunk.lengths for chunk in chunks])
             file["offsets"] = np.concatenate([[0], np.cumsum(lengths)])
-            _fill(file, "values", [chunk.values for chunk in chunks])
+            values = file.create_dataset("values", (lengths.sum(), *width), dtype)
+            _fill(values, (chunk.values for chunk in chunks))
         else:
-            _fill(file, "features", chunks)
+            _fill(file.create_dataset("features", (rows, *width), dtype), chunks)
         file.create_dataset("meta", data=json.dumps(meta, sort_keys=True), dtype=strings)
 
 
-def _fill(file: h5py.File, name: str, chunks: list[np.ndarray]) -> None:
-    """Write chunks below each other into one contiguous array."""
-    shape = (sum(len(chunk) for chunk in chunks), *chunks[0].shape[1:])
-    target = file.create_dataset(name, shape, chunks[0].dtype)
+def _kind(chunk: Rows) -> tuple[bool, tuple[int, ...], np.dtype]:
+    values = chunk.values if isinstance(chunk, Ragged) else chunk
+    return isinstance(chunk, Ragged), values.shape[1:], values.dtype
+
+
+def _fill(target: h5py.Dataset, chunks: Iterable[np.ndarray]) -> None:
+    """Write chunks below each other."""
     start = 0
     for chunk in chunks:
         target[start : start + len(chunk)] = chunk
@@ -150,7 +165,7 @@ def read_features(path: Path, items: set[str] | None = None) -> FeatureFile:
 def _damage(path: Path) -> Iterator[None]:
     try:
         yield
-    except (OSError, KeyError, ValueError) as error:
+    except (OSError, KeyError, TypeError, ValueError) as error:
         raise CrossmodalError(
             f"{path}: not a whole feature file ({error}); delete it and run again"
         ) from error

@@ -1,6 +1,7 @@
 """Flickr8k (Hodosh et al. 2013): 8,000 photographs in official splits, five captions each."""
 
 import zipfile
+import zlib
 from collections import defaultdict
 from pathlib import Path
 from typing import ClassVar
@@ -52,7 +53,7 @@ class Flickr8k(Dataset):
                         f"in {TEXTS} and is{' not' * (file not in members)} in {IMAGES}; get both "
                         "again"
                     )
-                out.item(Path(file).stem, split, image=images.read(members[file]), suffix=".jpg")
+                out.item(Path(file).stem, split, image=_read(images, members[file]), suffix=".jpg")
                 for number, text in sorted(captions[file].items())[:CAPTIONS_PER_IMAGE]:
                     out.caption(f"{Path(file).stem}#{number}", Path(file).stem, text)
 
@@ -70,9 +71,16 @@ def _read_text(archive: zipfile.ZipFile, name: str) -> str:
     if len(found) != 1:
         raise CrossmodalError(f"{archive.filename}: holds {len(found)} files {name!r}; need one")
     try:
-        return archive.read(found[0]).decode("utf-8")
-    except (UnicodeDecodeError, zipfile.BadZipFile) as error:
+        return _read(archive, found[0]).decode("utf-8")
+    except UnicodeDecodeError as error:
         raise CrossmodalError(f"{archive.filename}: {name}: {error}; download it again") from error
+
+
+def _read(archive: zipfile.ZipFile, member: str) -> bytes:
+    try:
+        return archive.read(member)
+    except (zipfile.BadZipFile, zlib.error) as error:
+        raise CrossmodalError(f"{archive.filename}: {member}: {error}; get it again") from error
 
 
 def _read_captions(text: str) -> dict[str, dict[int, str]]:

@@ -5,6 +5,7 @@ The publisher has a training and a test part and no validation part; validation 
 the training part, so that all 693 test items are tested on, as CMOLRS does.
 """
 
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -20,6 +21,8 @@ from crossmodal.prepared import Writer
 ARCHIVE = "http://www.svcl.ucsd.edu/projects/crossmodal/wikipedia_dataset.zip"
 PARTS = {"train": ("trainset_txt_img_cat.list", "tr"), "test": ("testset_txt_img_cat.list", "te")}
 COUNTS = {"train": 2173, "test": 693}
+# what the parser of Matlab files meets in a damaged one
+DAMAGE = (OSError, ValueError, TypeError, LookupError, zlib.error)
 
 
 def _source(file: str, sha256: str) -> Source:
@@ -72,24 +75,48 @@ class Wikipedia(Dataset):
 
     def prepare(self, raw: Path, out: Writer) -> None:
         """Read the lists and the feature matrices; see `Dataset.prepare`."""
-        categories = (raw / "categories.list").read_text(encoding="utf-8").split()
+        categories = _read_lines(raw / "categories.list")
         rng = np.random.default_rng(self.seed)
         held_out = set(rng.choice(COUNTS["train"], self.validation, replace=False))
         for part, (file, _) in PARTS.items():
             for row, (image, category) in enumerate(_read_list(raw / file, categories)):
                 split = "validation" if part == "train" and row in held_out else part
                 out.item(image, split, category)
-        features = scipy.io.loadmat(raw / "raw_features.mat")
-        for name, prefix in (("sift", "I"), ("lda", "T")):
-            parts = [features[f"{prefix}_{suffix}"] for _, suffix in PARTS.values()]
-            out.published(name, np.concatenate(parts).astype(np.float32))
+        for name, matrix in _read_features(raw / "raw_features.mat").items():
+            out.published(name, matrix)
+
+
+def _read_lines(path: Path) -> list[str]:
+    """Lines of a text file, but for empty ones at its end."""
+    try:
+        return path.read_text(encoding="utf-8").rstrip("\n").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CrossmodalError(f"{path}: {error}; get the file again") from error
+
+
+def _read_features(path: Path) -> dict[str, np.ndarray]:
+    """The published matrices, training part above test part."""
+    try:
+        matrices = scipy.io.loadmat(path)
+    except (*DAMAGE, scipy.io.matlab.MatReadError) as error:
+        raise CrossmodalError(f"{path}: not a Matlab file ({error}); get it again") from error
+    found = {}
+    for name, prefix, width in (("sift", "I", 128), ("lda", "T", 10)):
+        parts = []
+        for part, (_, suffix) in PARTS.items():
+            key, shape = f"{prefix}_{suffix}", (COUNTS[part], width)
+            if key not in matrices or matrices[key].shape != shape:
+                raise CrossmodalError(f"{path}: no matrix {key!r} of {shape}; get the file again")
+            parts.append(matrices[key])
+        found[name] = np.concatenate(parts).astype(np.float32)
+    return found
 
 
 def _read_list(path: Path, categories: list[str]) -> Iterator[tuple[str, str]]:
     """Image id and category name of each line: text id, image id, category number from 1."""
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    numbers = {str(n): name for n, name in enumerate(categories, 1)}
+    for number, line in enumerate(_read_lines(path), 1):
         fields = line.split("\t")
-        numbers = {str(n): name for n, name in enumerate(categories, 1)}
         if len(fields) != 3 or fields[2].strip() not in numbers:
             raise CrossmodalError(
                 f"{path}: line {number}: {line!r} is not <text>, <image>, <1..{len(categories)}>; "

@@ -39,13 +39,14 @@ def published_values(source: Published) -> dict[tuple[str, str], float]:
     """Published values of one row of one table, by (direction, metric).
 
     Raises:
-        CrossmodalError: If no such row was published; the message lists the nearest.
+        CrossmodalError: If no such row was published; the message lists what there is.
     """
     key = (source.paper, source.table, source.dataset, source.method, source.variant)
-    if key not in _rows():
-        near = [k for k in _rows() if k[:3] == key[:3]] or [k for k in _rows() if k[0] == key[0]]
-        raise CrossmodalError(
-            f"no row {' / '.join(key)} in published/retrieval.csv; "
-            f"there are: {'; '.join(' / '.join(k) for k in near[:20])}"
-        )
+    for depth, value in enumerate(key):
+        known = dict.fromkeys(k[depth] for k in _rows() if k[:depth] == key[:depth])
+        if value not in known:
+            raise CrossmodalError(
+                f"no row {' / '.join(key)} in published/retrieval.csv: {value!r} is unknown; "
+                f"there are: {', '.join(map(repr, known))}"
+            )
     return _rows()[key]

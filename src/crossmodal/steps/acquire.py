@@ -5,6 +5,7 @@ import os
 import shutil
 import sys
 import zipfile
+import zlib
 from pathlib import Path
 from typing import get_args
 
@@ -33,13 +34,16 @@ def download(dataset: str, output: Path) -> None:
     if mirror := os.environ.get(MIRROR):
         _fetch_from_mirror(mirror, f"{dataset}/{source.file}", output)
         return
-    failures = [failure for url in source.urls if (failure := _attempt(url, source, output))]
-    if len(failures) == len(source.urls):
-        tried = "".join(f"\n  {failure}" for failure in failures)
-        raise CrossmodalError(
-            f"{output}: could not be fetched.{tried}\n  {source.help} Put it at {output}, "
-            f"or in a mirror at <mirror>/{dataset}/{source.file} and set {MIRROR}."
-        )
+    failures = ""
+    for url in source.urls:
+        failure = _attempt(url, source, output)
+        if not failure:
+            return
+        failures += f"\n  {failure}"
+    raise CrossmodalError(
+        f"{output}: could not be fetched.{failures}\n  {source.help} Put it at {output}, "
+        f"or in a mirror at <mirror>/{dataset}/{source.file} and set {MIRROR}."
+    )
 
 
 def fetch_weights(output: Path) -> None:
@@ -79,8 +83,15 @@ def _attempt(url: str, source: Source, output: Path) -> str:
             _retrieve(url, temporary)
             _verify(temporary, source)
     except CrossmodalError as error:
+        _archive(url).unlink(missing_ok=True)  # or the next attempt would find it again
         return f"{url}: {error}"
     return ""
+
+
+def _archive(url: str) -> Path:
+    """Where the archive of `<archive>#<member>` is kept for its other members."""
+    address = url.partition("#")[0]
+    return ARCHIVES / digest(address) / Path(address).name
 
 
 def _retrieve(url: str, path: Path) -> None:
@@ -89,7 +100,7 @@ def _retrieve(url: str, path: Path) -> None:
     if not member:
         _get(address, path)
         return
-    archive = ARCHIVES / digest(address) / Path(address).name
+    archive = _archive(url)
     archive.parent.mkdir(parents=True, exist_ok=True)
     # several members may be wanted at the same time: the first comer fetches the archive
     with (archive.parent / "lock").open("w") as lock:
@@ -97,20 +108,15 @@ def _retrieve(url: str, path: Path) -> None:
         if not archive.exists():
             with replacing(archive) as temporary:
                 _get(address, temporary)
-    with _open(archive) as opened:
-        found = [m for m in opened.namelist() if m == member or m.endswith(f"/{member}")]
-        if len(found) != 1:
-            raise CrossmodalError(f"{archive}: holds {len(found)} files {member!r}; need one")
-        with opened.open(found[0]) as stream, path.open("wb") as target:
-            shutil.copyfileobj(stream, target)
-
-
-def _open(archive: Path) -> zipfile.ZipFile:
     try:
-        return zipfile.ZipFile(archive)
-    except zipfile.BadZipFile as error:
-        archive.unlink()
-        raise CrossmodalError(f"{archive.name}: not a zip archive ({error})") from error
+        with zipfile.ZipFile(archive) as opened:
+            found = [m for m in opened.namelist() if m == member or m.endswith(f"/{member}")]
+            if len(found) != 1:
+                raise CrossmodalError(f"{archive}: holds {len(found)} files {member!r}; need one")
+            with opened.open(found[0]) as stream, path.open("wb") as target:
+                shutil.copyfileobj(stream, target)
+    except (OSError, zipfile.BadZipFile, zlib.error) as error:
+        raise CrossmodalError(f"{archive.name}: not a whole zip archive ({error})") from error
 
 
 def _get(url: str, path: Path) -> None:

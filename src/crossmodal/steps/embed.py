@@ -5,10 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import h5py
+import numpy as np
+from safetensors import SafetensorError
 from safetensors.numpy import load_file
 
 from crossmodal import plugins
 from crossmodal.data import Split, load_split
+from crossmodal.errors import CrossmodalError
 from crossmodal.evaluation.selection import pools
 from crossmodal.files import read_json, replacing
 from crossmodal.methods.base import Method
@@ -36,12 +39,19 @@ def embed(spec: dict[str, Any], output: Path, folder: Path, features: Path, mode
     views = {modality: features / f"{name}.h5" for modality, name in spec["views"].items()}
     dataset = Prepared(folder)
     splits = {name: load_split(dataset, views, name, spec["labels"]) for name in SPLITS}
-    method.restore(load_file(model), splits["validation"].views)
+    method.restore(_load(model), splits["validation"].views)
     with replacing(output) as temporary, h5py.File(temporary, "w") as file:
         file.attrs["model"] = json.dumps(facts)
         file.attrs["modalities"] = list(views)[:2]
         for name, split in splits.items():
             _write_split(file.create_group(name), method, split)
+
+
+def _load(model: Path) -> dict[str, np.ndarray]:
+    try:
+        return load_file(model)
+    except (OSError, SafetensorError) as error:
+        raise CrossmodalError(f"{model}: not a whole model ({error}); train again") from error
 
 
 def _write_split(group: h5py.Group, method: Method, split: Split) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import h5py
 
 from crossmodal import plugins
+from crossmodal.errors import CrossmodalError
 from crossmodal.evaluation.controls import controls
 from crossmodal.evaluation.retrieval import Pool, rsum
 from crossmodal.evaluation.retrieval import evaluate as evaluate_direction
@@ -25,26 +26,28 @@ def evaluate(spec: dict[str, Any], output: Path, embeddings: Path, seed: int) ->
         output: The JSON file.
         embeddings: Embedding file of the run.
         seed: Seeds the random control.
+
+    Raises:
+        CrossmodalError: If the embedding file is missing or damaged.
     """
     score = plugins.load("methods", spec["plugin"]).score
-    with h5py.File(embeddings) as file:
-        result: dict[str, Any] = {"model": json.loads(file.attrs["model"])}
-        modalities = [str(m) for m in file.attrs["modalities"]]
-        for name in ("validation", "test"):
-            pools = {m: _read_pool(file[name][m]) for m in modalities}
-            result[name] = summarise(
-                {
-                    f"{query}-to-{gallery}": evaluate_direction(
-                        pools[query],
-                        pools[gallery],
-                        lambda q, g, pair=(query, gallery): score(q, g, pair),
-                    )
-                    for query, gallery in directions(modalities)
-                }
-            )
+    facts, splits = _read(embeddings)
+    result: dict[str, Any] = {"model": facts}
+    for name, pools in splits.items():
+        result[name] = summarise(
+            {
+                f"{query}-to-{gallery}": evaluate_direction(
+                    pools[query],
+                    pools[gallery],
+                    lambda q, g, pair=(query, gallery): score(q, g, pair),
+                )
+                for query, gallery in directions(list(pools))
+            }
+        )
+    pools = splits["test"]
     by_direction = {
         f"{query}-to-{gallery}": controls(pools[query], pools[gallery], seed)
-        for query, gallery in directions(modalities)
+        for query, gallery in directions(list(pools))
     }
     scorers = next(iter(by_direction.values()))
     result["controls"] = {
@@ -63,6 +66,20 @@ def summarise(metrics: dict[str, dict[str, float]]) -> dict[str, dict[str, float
     first, second = metrics.values()
     average = {m: (first[m] + second[m]) / 2 for m in first if m.startswith("mAP")}
     return {**metrics, "average": average, "both": {"rsum": rsum(first, second)}}
+
+
+def _read(path: Path) -> tuple[dict[str, Any], dict[str, dict[str, Pool]]]:
+    """Facts of the run, and the pools of each split by modality, first and second view."""
+    try:
+        with h5py.File(path) as file:
+            modalities = [str(m) for m in file.attrs["modalities"]]
+            facts = json.loads(file.attrs["model"])
+            return facts, {
+                split: {m: _read_pool(file[split][m]) for m in modalities}
+                for split in ("validation", "test")
+            }
+    except (OSError, KeyError) as error:
+        raise CrossmodalError(f"{path}: not a whole embedding file ({error})") from error
 
 
 def _read_pool(group: h5py.Group) -> Pool:

@@ -1,6 +1,8 @@
 """Extract a feature chunk by chunk: bounded memory, and a stopped run goes on where it was."""
 
 import importlib.metadata
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +10,7 @@ import numpy as np
 
 from crossmodal import plugins
 from crossmodal.checkpoints import checkpoints
+from crossmodal.errors import CrossmodalError
 from crossmodal.features.base import Feature
 from crossmodal.files import replacing
 from crossmodal.prepared import Caption, Prepared
@@ -42,6 +45,7 @@ def extract(
     with checkpoints(output, spec, inputs) as parts:
         feature.fit(dataset, sources, str(weights / feature.weights))
         rows = feature.rows(dataset)
+        _check_alignment(features, sources, [row.id for row in rows])
         starts = range(0, len(rows), feature.chunk)
         todo = [start for start in starts if not _part(parts, start).exists()]
         label, done = f"extract {folder.name}/{output.stem}", len(starts) - len(todo)
@@ -51,8 +55,27 @@ def extract(
         versions = {name: importlib.metadata.version(name) for name in VERSIONED}
         meta = {"extractor": spec, "versions": versions, **feature.learnt()}
         owners = [row.item if isinstance(row, Caption) else row.id for row in rows]
-        chunks = [_load(parts, start) for start in starts]
-        write_features(output, [row.id for row in rows], owners, chunks, meta)
+        write_features(output, [row.id for row in rows], owners, _Parts(parts, starts), meta)
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """Finished chunks in order, each a file that is open only while it is used."""
+
+    folder: Path
+    starts: range
+
+    def __iter__(self) -> Iterator[Rows]:
+        return (_load(self.folder, start) for start in self.starts)
+
+
+def _check_alignment(features: Path, sources: dict[str, FeatureFile], ids: list[str]) -> None:
+    for name, source in sources.items():
+        if source.ids != ids:
+            raise CrossmodalError(
+                f"{features / name}.h5: has not the {len(ids)} rows of the feature made of it, from"
+                f" {ids[:1]} on; use features of the same unit (item, caption), or extract it again"
+            )
 
 
 def _slice(sources: dict[str, FeatureFile], span: slice) -> dict[str, FeatureFile]:

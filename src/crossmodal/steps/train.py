@@ -2,6 +2,7 @@
 
 import platform
 import resource
+import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -72,15 +73,15 @@ def _fit(spec: dict[str, Any], options: dict[str, Any], splits: list[Split], run
     columns = list(run.curve[0]) if run.curve else ["epoch"]
     write_csv(run.checkpoints / "curve.csv", columns, [row.values() for row in run.curve])
     write_json(run.checkpoints / "model.json", facts)
-    state = {name: np.ascontiguousarray(value) for name, value in method.state().items()}
+    state = {name: np.asarray(value, order="C") for name, value in method.state().items()}
     with replacing(run.checkpoints / "model.safetensors") as temporary:
         save_file(state, temporary)
 
 
 def _publish(candidate: Path, output: Path, search: list[dict[str, Any]]) -> None:
-    """Move a candidate's files to their place, the model last."""
+    """Copy a candidate's files to their place, the model last."""
     facts = read_json(candidate / "model.json")
     write_json(candidate / "model.json", facts | {"search": search})
-    output.mkdir(parents=True, exist_ok=True)
     for name in MODEL_FILES:
-        (candidate / name).replace(output / name)
+        with replacing(output / name) as temporary:
+            shutil.copyfile(candidate / name, temporary)

@@ -1,0 +1,201 @@
+import io
+import os
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from crossmodal.datasets.flickr8k import Flickr8k
+from crossmodal.errors import CrossmodalError
+from crossmodal.prepared import Prepared
+from crossmodal.steps.prepare import prepare
+
+SPLITS = {"train": 3, "validation": 1, "test": 2}
+LISTS = {"train": "trainImages", "validation": "devImages", "test": "testImages"}
+FILES = [f"{1000 + n}_ab{n}.jpg" for n in range(sum(SPLITS.values()))]
+UNLISTED, BOGUS = "2999_zz.jpg", "2258277193_586949ec62.jpg.1"
+CAPTIONS = {
+    f"{file}#{number}": f'Caption {number} of {file} , with a "quote" .'
+    for file in [*FILES, UNLISTED, BOGUS]
+    for number in range(5)
+}
+
+
+def split_of(file):
+    bounds = [split for split, count in SPLITS.items() for _ in range(count)]
+    return bounds[FILES.index(file)]
+
+
+def image_of(file):
+    return b"\xff\xd8\xff" + file.encode()
+
+
+@pytest.fixture
+def raw(tmp_path, monkeypatch):
+    """The two archives in small, in the official layout, with the quirks of the official ones."""
+    monkeypatch.setattr(Flickr8k, "counts", lambda self: SPLITS)
+    (tmp_path / "raw").mkdir()
+    write_texts(tmp_path / "raw")
+    write_images(tmp_path / "raw")
+    return tmp_path / "raw"
+
+
+def write_texts(raw, captions=CAPTIONS, leave_out="", extra_line="", **lists):
+    tokens = "".join(f"{name}\t{text}\n" for name, text in captions.items()) + extra_line
+    members = {"Flickr8k.token.txt": tokens, "readme.txt": "", "CrowdFlowerAnnotations.txt": "\t"}
+    for split, name in LISTS.items():
+        files = lists.get(split, [file for file in FILES if split_of(file) == split])
+        members[f"Flickr_8k.{name}.txt"] = "".join(f"{file}\n" for file in files)
+    with zipfile.ZipFile(raw / "Flickr8k_text.zip", "w") as archive:
+        for name, text in members.items():
+            archive.writestr(f"__MACOSX/._{name}", b"\x00\x05")
+            if name != leave_out:
+                archive.writestr(name, text)
+
+
+def write_images(raw, files=(*FILES, UNLISTED)):
+    with zipfile.ZipFile(raw / "Flickr8k_Dataset.zip", "w") as archive:
+        archive.mkdir("Flicker8k_Dataset")
+        for file in reversed(files):
+            archive.writestr(f"Flicker8k_Dataset/{file}", image_of(file))
+            archive.writestr(f"__MACOSX/Flicker8k_Dataset/{file}", b"\x00\x05")
+            archive.writestr(f"__MACOSX/Flicker8k_Dataset/._{file}", b"\x00\x05")
+
+
+def run(raw, tmp_path):
+    prepare({"plugin": "flickr8k", "options": {}}, raw, tmp_path / "prepared")
+    return Prepared(tmp_path / "prepared")
+
+
+def failure(raw, tmp_path):
+    with pytest.raises(CrossmodalError) as caught:
+        run(raw, tmp_path)
+    assert list((tmp_path / "prepared").iterdir()) == []
+    return str(caught.value)
+
+
+def test_the_listed_images_are_items_in_their_official_split(raw, tmp_path):
+    dataset = run(raw, tmp_path)
+    assert dataset.splits == {Path(file).stem: split_of(file) for file in FILES}
+    assert {(item.category, item.labels) for item in dataset.items} == {("", ())}
+
+
+def test_every_image_has_its_bytes(raw, tmp_path):
+    dataset = run(raw, tmp_path)
+    for item in dataset.items:
+        assert item.image == f"images/{item.id}.jpg"
+        assert dataset.read(item.image) == image_of(f"{item.id}.jpg")
+
+
+def test_every_image_has_its_five_captions_in_order(raw, tmp_path):
+    captions = run(raw, tmp_path).captions
+    expected = [
+        (f"{Path(file).stem}#{number}", Path(file).stem, CAPTIONS[f"{file}#{number}"])
+        for file in FILES
+        for number in range(5)
+    ]
+    assert [(c.id, c.item, c.text) for c in captions] == expected
+
+
+def test_captions_may_come_in_any_order(raw, tmp_path):
+    expected = run(raw, tmp_path).captions
+    write_texts(raw, dict(reversed(CAPTIONS.items())))
+    assert run(raw, tmp_path).captions == expected
+
+
+def test_a_missing_image_is_named(raw, tmp_path):
+    write_images(raw, [file for file in FILES if file != FILES[3]])
+    found = failure(raw, tmp_path)
+    for fragment in (repr(FILES[3]), "'validation'", "is not in Flickr8k_Dataset.zip"):
+        assert fragment in found
+
+
+def test_a_missing_caption_is_named(raw, tmp_path):
+    write_texts(raw, {k: v for k, v in CAPTIONS.items() if k != f"{FILES[4]}#2"})
+    found = failure(raw, tmp_path)
+    for fragment in (repr(FILES[4]), "'test'", "4 captions in Flickr8k_text.zip"):
+        assert fragment in found
+
+
+def test_an_image_in_two_splits_is_named(raw, tmp_path):
+    write_texts(raw, test=[FILES[0], FILES[5]])
+    assert repr(Path(FILES[0]).stem) in failure(raw, tmp_path)
+
+
+def test_a_list_cut_short_is_refused(raw, tmp_path):
+    write_texts(raw, train=FILES[:2])
+    assert "2 items in split 'train', but the dataset declares 3" in failure(raw, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["a.jpg#0 no tab\n", "a.jpg\tno number\n", "a.jpg#x\tno number\n", "a.jpg#0\t \n", "#0 a.jpg"],
+)
+def test_a_wrong_line_is_named_with_file_and_number(raw, tmp_path, line):
+    write_texts(raw, extra_line=line)
+    found = failure(raw, tmp_path)
+    for fragment in ("Flickr8k.token.txt", f"line {len(CAPTIONS) + 1}", repr(line.rstrip("\n"))):
+        assert fragment in found
+
+
+@pytest.mark.parametrize("name", ["Flickr8k.token.txt", "Flickr_8k.devImages.txt"])
+def test_a_text_file_that_is_not_there_is_named(raw, tmp_path, name):
+    write_texts(raw, leave_out=name)
+    found = failure(raw, tmp_path)
+    assert "Flickr8k_text.zip" in found
+    assert repr(name) in found
+
+
+@pytest.mark.parametrize("name", ["Flickr8k_text.zip", "Flickr8k_Dataset.zip"])
+@pytest.mark.parametrize("damage", ["missing", "cut", "page"])
+def test_a_missing_or_damaged_archive_is_named(raw, tmp_path, name, damage):
+    path = raw / name
+    content = path.read_bytes()
+    path.unlink()
+    if damage != "missing":
+        path.write_bytes(content[:-40] if damage == "cut" else b"<html>no such page</html>")
+    assert str(path) in failure(raw, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "member"),
+    [
+        ("Flickr8k_Dataset.zip", image_of(FILES[2])),
+        ("Flickr8k_text.zip", FILES[3].encode() + b"\n"),
+    ],
+    ids=["image", "list"],
+)
+def test_a_damaged_member_is_named(raw, tmp_path, name, member):
+    path = raw / name
+    damaged = path.read_bytes().replace(member, member[:-1] + b"?")
+    assert damaged != path.read_bytes()
+    path.write_bytes(damaged)
+    assert str(path) in failure(raw, tmp_path)
+
+
+def test_text_that_is_not_utf8_is_named(raw, tmp_path):
+    path = raw / "Flickr8k_text.zip"
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    members["Flickr8k.token.txt"] += b"a.jpg#0\t\xff\n"
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    path.write_bytes(stream.getvalue())
+    found = failure(raw, tmp_path)
+    assert "Flickr8k_text.zip" in found
+    assert "Flickr8k.token.txt" in found
+
+
+@pytest.mark.real
+def test_the_real_dataset_has_the_official_sizes(tmp_path):
+    raw = Path(os.environ.get("CROSSMODAL_MIRROR", "none")) / "flickr8k"
+    if not raw.is_dir():
+        pytest.skip("CROSSMODAL_MIRROR has no flickr8k")
+    dataset = run(raw, tmp_path)
+    sizes = [len(dataset.split(split)) for split in ("train", "validation", "test")]
+    assert sizes == [6000, 1000, 1000]
+    assert len(dataset.captions) == 40_000
+    assert all(caption.text for caption in dataset.captions)
+    assert all(dataset.read(item.image)[:2] == b"\xff\xd8" for item in dataset.items[::100])

@@ -1,0 +1,222 @@
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.io
+
+from crossmodal import plugins
+from crossmodal.data import Split, View, load_split
+from crossmodal.datasets import wikipedia
+from crossmodal.datasets.wikipedia import Wikipedia
+from crossmodal.errors import CrossmodalError
+from crossmodal.evaluation.retrieval import evaluate
+from crossmodal.evaluation.selection import pools
+from crossmodal.methods.base import Run
+from crossmodal.prepared import Prepared, Writer
+from crossmodal.steps.extract import extract
+from crossmodal.steps.prepare import prepare
+
+CATEGORIES = ["art", "biology", "geography"]
+TRAIN, TEST = 7, 4
+LISTS = {"tr": "trainset_txt_img_cat.list", "te": "testset_txt_img_cat.list"}
+
+
+@pytest.fixture
+def raw(tmp_path, monkeypatch):
+    """The published files in small, in the official layout."""
+    monkeypatch.setattr(wikipedia, "COUNTS", {"train": TRAIN, "test": TEST})
+    (tmp_path / "raw").mkdir()
+    write_files(tmp_path / "raw")
+    return tmp_path / "raw"
+
+
+def category_of(part, row):
+    return (row + (part == "te")) % len(CATEGORIES)
+
+
+def write_files(raw):
+    (raw / "categories.list").write_text("\n".join([*CATEGORIES, "", ""]))
+    matrices = {}
+    for part, count in (("tr", TRAIN), ("te", TEST)):
+        lines = [
+            f"text{part}{r}-2.1\timage{part}{r}\t{category_of(part, r) + 1}" for r in range(count)
+        ]
+        (raw / LISTS[part]).write_text("\n".join(lines) + "\n")
+        # a row tells its part and its place
+        places = np.arange(count)[:, None] + (100 if part == "te" else 0)
+        matrices[f"I_{part}"] = places + np.linspace(0, 0.5, 128)
+        matrices[f"T_{part}"] = -places - np.linspace(0, 0.5, 10)
+    scipy.io.savemat(raw / "raw_features.mat", matrices)
+
+
+def run(raw, tmp_path, validation=2, seed=0):
+    dataset = Wikipedia(validation, seed)
+    with Writer(tmp_path / "prepared") as out:
+        dataset.prepare(raw, out)
+        out.check(dataset.counts())
+    return Prepared(tmp_path / "prepared")
+
+
+def failure(raw, tmp_path):
+    with pytest.raises(CrossmodalError) as caught:
+        run(raw, tmp_path)
+    assert list((tmp_path / "prepared").iterdir()) == []
+    return str(caught.value)
+
+
+def test_items_are_the_images_of_both_parts_with_their_category(raw, tmp_path):
+    dataset = run(raw, tmp_path)
+    ids = [f"imagetr{r}" for r in range(TRAIN)] + [f"imagete{r}" for r in range(TEST)]
+    assert [item.id for item in dataset.items] == ids
+    expected = [CATEGORIES[category_of("tr", r)] for r in range(TRAIN)]
+    expected += [CATEGORIES[category_of("te", r)] for r in range(TEST)]
+    assert [item.category for item in dataset.items] == expected
+    assert [item.labels for item in dataset.items] == [(category,) for category in expected]
+
+
+def test_validation_is_drawn_from_the_training_part_and_all_test_items_are_kept(raw, tmp_path):
+    dataset = run(raw, tmp_path)
+    by_split = {s: {i.id for i in dataset.split(s)} for s in ("train", "validation", "test")}
+    assert {split: len(ids) for split, ids in by_split.items()} == {
+        "train": TRAIN - 2,
+        "validation": 2,
+        "test": TEST,
+    }
+    assert all(id.startswith("imagetr") for id in by_split["train"] | by_split["validation"])
+    assert all(id.startswith("imagete") for id in by_split["test"])
+
+
+def test_the_draw_follows_the_seed_alone(raw, tmp_path):
+    splits = [run(raw, tmp_path, seed=seed).splits for seed in (0, 0, *range(1, 9))]
+    assert splits[0] == splits[1]
+    assert any(other != splits[0] for other in splits[2:])
+
+
+def test_features_stay_with_their_items(raw, tmp_path):
+    dataset = run(raw, tmp_path)
+    places = [*range(TRAIN), *range(100, 100 + TEST)]
+    sift, lda = dataset.published("sift"), dataset.published("lda")
+    assert (sift.shape, lda.shape) == ((TRAIN + TEST, 128), (TRAIN + TEST, 10))
+    np.testing.assert_array_equal(sift[:, 0], places)
+    np.testing.assert_array_equal(lda[:, 0], np.negative(places))
+    assert sift.dtype == lda.dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    "line", ["", "text image 1", "text\timage", "text\timage\t4", "text\timage\t0", "t\ti\tart"]
+)
+def test_a_wrong_line_is_named_with_its_number(raw, tmp_path, line):
+    path = raw / LISTS["te"]
+    lines = path.read_text().splitlines()
+    lines[2] = line
+    path.write_text("\n".join(lines) + "\n")
+    found = failure(raw, tmp_path)
+    for fragment in (str(path), "line 3", repr(line), "1..3"):
+        assert fragment in found
+
+
+def test_an_item_that_is_listed_twice_is_named(raw, tmp_path):
+    path = raw / LISTS["te"]
+    path.write_text(path.read_text().replace("imagete3", "imagetr0"))
+    assert "'imagetr0'" in failure(raw, tmp_path)
+
+
+def test_a_list_cut_short_is_refused(raw, tmp_path):
+    path = raw / LISTS["te"]
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
+    assert "3 items in split 'test', but the dataset declares 4" in failure(raw, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["categories.list", *LISTS.values(), "raw_features.mat"])
+def test_a_missing_file_is_named(raw, tmp_path, name):
+    (raw / name).unlink()
+    assert name in failure(raw, tmp_path)
+
+
+@pytest.mark.parametrize("damage", ["empty", "page", "cut"])
+def test_a_damaged_feature_file_is_named(raw, tmp_path, damage):
+    path = raw / "raw_features.mat"
+    whole = path.read_bytes()
+    contents = {"empty": b"", "page": b"<html>no such page</html>" * 9, "cut": whole[:900]}
+    path.write_bytes(contents[damage])
+    assert str(path) in failure(raw, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"I_te": None}, {"T_tr": np.ones((TRAIN - 1, 10))}, {"I_te": np.ones((TEST, 9))}]
+)
+def test_feature_matrices_of_another_shape_are_named(raw, tmp_path, changes):
+    path = raw / "raw_features.mat"
+    matrices = {k: v for k, v in scipy.io.loadmat(path).items() if k[0] != "_"} | changes
+    scipy.io.savemat(path, {k: v for k, v in matrices.items() if v is not None})
+    found = failure(raw, tmp_path)
+    assert str(path) in found
+    assert next(iter(changes)) in found
+
+
+@pytest.mark.parametrize("validation", [0, 2173])
+def test_validation_leaves_something_to_train_on(validation):
+    with pytest.raises(CrossmodalError, match=r"wikipedia\.validation"):
+        plugins.make("datasets", "wikipedia", {"validation": validation, "seed": 0}, "wikipedia")
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory):
+    """The real dataset, prepared, with its published features extracted."""
+    raw = Path(os.environ.get("CROSSMODAL_MIRROR", "none")) / "wikipedia"
+    if not raw.is_dir():
+        pytest.skip("CROSSMODAL_MIRROR has no wikipedia")
+    home = tmp_path_factory.mktemp("wikipedia")
+    prepare(
+        {"plugin": "wikipedia", "options": {"validation": 231, "seed": 0}}, raw, home / "wikipedia"
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(home)
+        for name, modality in (("sift", "image"), ("lda", "text")):
+            options = {"matrix": name, "modality": modality}
+            spec = {"plugin": "published", "options": options}
+            extract(spec, Path(f"{name}.h5"), home / "wikipedia", home, home)
+    return home
+
+
+@pytest.mark.real
+def test_the_real_dataset_has_the_published_sizes(real):
+    dataset = Prepared(real / "wikipedia")
+    sizes = [len(dataset.split(split)) for split in ("train", "validation", "test")]
+    assert sizes == [1942, 231, 693]
+    assert len({item.category for item in dataset.items}) == 10
+    for name, width in (("sift", 128), ("lda", 10)):
+        assert dataset.published(name).shape == (2866, width)
+
+
+def joined(first, second):
+    """Both splits as one."""
+    views = {}
+    for modality, view in first.views.items():
+        other = second.views[modality]
+        features = np.concatenate([view.features, other.features])
+        items = np.concatenate([view.items, other.items + len(first.items)])
+        views[modality] = View(features, items, view.ids + other.ids, view.meta)
+    labels = np.concatenate([first.labels, second.labels])
+    return Split(first.items + second.items, labels, views)
+
+
+@pytest.mark.real
+def test_cca_reaches_the_reference_on_the_real_dataset(real):
+    """Reference run: k = 7, no ridge, all 2,173 training items, 693 test items, mAP@all."""
+    dataset, views = (
+        Prepared(real / "wikipedia"),
+        {"image": real / "sift.h5", "text": real / "lda.h5"},
+    )
+    train, validation, test = (
+        load_split(dataset, views, split, "single") for split in ("train", "validation", "test")
+    )
+    method = plugins.make("methods", "cca", {"dims": 7, "ridge": 0.0, "power": 0.0}, "cca")
+    method.fit(joined(train, validation), validation, Run(seed=0))
+    found = pools(method, test)
+    reached = [
+        evaluate(found[query], found[gallery])["mAP"]
+        for query, gallery in (("image", "text"), ("text", "image"))
+    ]
+    assert reached == pytest.approx([0.246, 0.201], abs=0.002)

@@ -1,0 +1,45 @@
+import numpy as np
+import pytest
+import torch
+from torch.nn.utils.rnn import pad_sequence
+
+from crossmodal.encoders.sequences import BiGRU, Sequences
+from crossmodal.store import Ragged
+
+LENGTHS = (4, 1, 7, 0, 5)
+CPU = torch.device("cpu")
+
+
+@pytest.fixture
+def ragged(rng):
+    return Ragged.concatenate([rng.random((n, 3)).astype(np.float16) for n in LENGTHS])
+
+
+def test_padding_puts_zeros_behind_the_chosen_rows(ragged):
+    rows = np.array([2, 3, 0, 2])
+    padded, lengths = Sequences.place(ragged, 99, CPU).pad(rows, 7)
+    expected = pad_sequence([torch.from_numpy(ragged[r]).float() for r in rows], batch_first=True)
+    assert torch.equal(padded, expected)
+    assert lengths.tolist() == [7, 0, 4, 7]
+
+
+def test_only_the_first_steps_of_a_long_row_are_used(ragged):
+    padded, lengths = Sequences.place(ragged, 3, CPU).pad(np.array([2, 1]), 6)
+    assert lengths.tolist() == [3, 1]
+    np.testing.assert_array_equal(padded[0, :3], ragged[2][:3])
+    assert (padded[0, 3:] == 0).all()
+    assert (padded[1, 1:] == 0).all()
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+def test_bigru_is_that_of_each_row_alone_whatever_lies_behind_it(layers):
+    torch.manual_seed(0)
+    network = BiGRU(3, 5, layers).double()
+    lengths = torch.tensor([4, 1, 7, 3])
+    x = torch.randn(4, 7, 3, dtype=torch.float64)
+    x[torch.arange(7) >= lengths[:, None]] = torch.nan
+    found = network(x, lengths)
+    for row, length in enumerate(lengths.tolist()):
+        steps, _ = network.gru(x[row : row + 1, :length])  # (1, length, 2 units)
+        expected = torch.cat([steps[0, -1, :5], steps[0, 0, 5:]])
+        torch.testing.assert_close(found[row], expected, rtol=0, atol=1e-15)

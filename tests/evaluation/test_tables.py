@@ -1,0 +1,237 @@
+import csv
+import io
+
+import numpy as np
+import pytest
+
+from crossmodal.evaluation.tables import COLUMNS, Cell, make_rows, to_csv, to_markdown
+from crossmodal.params import Experiment, Table
+
+DIRECTIONS = ("image-to-text", "text-to-image")
+METRICS = ["mAP", "R@1", "MedR", "rsum"]
+PASCAL = {"paper": "SAM", "table": "Table 1", "dataset": "Pascal Sentences", "method": "CCA"}
+PUBLISHED = {"image-to-text": 0.203, "text-to-image": 0.208, "average": 0.206}
+
+
+def make_experiment(label, dataset="toy", published=None, labels="single"):
+    return Experiment(
+        label=label,
+        dataset=dataset,
+        views={"image": "pixels", "text": "words"},
+        labels=labels,
+        method="cca",
+        published=published,
+    )
+
+
+def make_part(value, labelled=True):
+    """Metrics of one split as `evaluate` writes them; all follow from one number."""
+    metrics = {"R@1": 100 * value, "MedR": 10.0, "queries": 5.0}
+    metrics |= {"mAP": value, "mAP@50": value / 2} if labelled else {}
+    average = {"mAP": value, "mAP@50": value / 2} if labelled else {}
+    parts = dict.fromkeys(DIRECTIONS, metrics)
+    return {"average": average, "both": {"rsum": 500 * value}, **parts}
+
+
+def make_run(value, labelled=True, random=0.1):
+    scorers = {"random": random, "constant": 0.2, "perfect": 1.0}
+    controls = {scorer: make_part(v, labelled) for scorer, v in scorers.items()}
+    return {"test": make_part(value, labelled), "controls": controls}
+
+
+def make_table(experiments, metrics=METRICS, note=""):
+    return Table(title="Toy", note=note, experiments=experiments, metrics=metrics)
+
+
+@pytest.fixture
+def two():
+    """A table of a published experiment with three seeds and an unpublished one with one."""
+    table = make_table(["cca", "sam"], note="  Said about it.  ")
+    experiments = {"cca": make_experiment("CCA", published=PASCAL), "sam": make_experiment("SAM")}
+    runs = {"cca": [make_run(v) for v in (0.3, 0.5, 0.7)], "sam": [make_run(0.25)]}
+    return table, make_rows(table, experiments, runs)
+
+
+def parse(markdown):
+    """Direction -> row label -> column -> text."""
+    found = {}
+    for part in markdown.split("\n\n**")[1:]:
+        direction, _, body = part.partition("**\n\n")
+        lines = [[c.strip() for c in line.strip("|").split("|")] for line in body.splitlines()]
+        header, rule, *rows = lines
+        assert {len(line) for line in lines} == {len(header)}
+        assert rule == ["---"] + ["---:"] * (len(header) - 1)
+        found[direction] = {row[0]: dict(enumerate(row[1:], 1)) for row in rows}
+        found[direction][""] = dict(enumerate(header[1:], 1))
+    return found
+
+
+def column(found, direction, name):
+    (place,) = (place for place, text in found[direction][""].items() if text == name)
+    return {label: row[place] for label, row in found[direction].items() if label}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_cell_has_mean_spread_and_difference_over_seeds(seed):
+    values = np.random.default_rng(seed).random(4).tolist()
+    cell = Cell("mAP", 0.4, values)
+    assert cell.reproduced == pytest.approx(np.mean(values))
+    assert cell.spread == pytest.approx(np.std(values, ddof=1))
+    assert cell.difference == pytest.approx(np.mean(values) - 0.4)
+
+
+def test_one_seed_has_no_spread():
+    cell = Cell("mAP", 0.4, [0.5])
+    assert (cell.spread, cell.show_reproduced()) == (None, "0.500")
+
+
+def test_what_was_not_run_is_empty_and_never_the_published_number():
+    cell = Cell("mAP", 0.4, [])
+    assert (cell.reproduced, cell.spread, cell.difference) == (None, None, None)
+    assert cell.show_reproduced() == cell.show(cell.difference) == ""
+    assert cell.show(cell.published) == "0.400"
+
+
+def test_what_was_not_published_has_no_difference():
+    assert Cell("mAP", None, [0.5]).difference is None
+
+
+@pytest.mark.parametrize(
+    ("metric", "text"),
+    [
+        ("mAP", "0.123"),
+        ("mAP@50", "0.123"),
+        ("R@10", "0.1"),
+        ("R@1_pessimistic", "0.1"),
+        ("rsum", "0.1"),
+        ("MedR", "0.1"),
+        ("MeanR", "0.1"),
+    ],
+)
+def test_decimals_are_those_of_the_papers(metric, text):
+    cell = Cell(metric, None, [])
+    assert cell.show(0.1234) == text
+    assert cell.show(0.1234, "+") == f"+{text}"
+    assert cell.show(-0.1234, "+") == f"-{text}"
+
+
+def test_published_and_reproduced_numbers_stand_side_by_side(two):
+    found = parse(to_markdown(*two))
+    assert list(found) == [*DIRECTIONS, "average", "both"]
+    for direction in (*DIRECTIONS, "average"):
+        published = column(found, direction, "mAP published")
+        assert published["CCA"] == f"{PUBLISHED[direction]:.3f}"
+        assert column(found, direction, "mAP reproduced")["CCA"] == "0.500 ± 0.200"
+        difference = 0.5 - PUBLISHED[direction]
+        assert column(found, direction, "difference")["CCA"] == f"{difference:+.3f}"
+        assert (published["SAM"], column(found, direction, "difference")["SAM"]) == ("", "")
+        assert column(found, direction, "mAP reproduced")["SAM"] == "0.250"
+
+
+def test_a_metric_that_nobody_published_has_one_column(two):
+    found = parse(to_markdown(*two))
+    assert "R@1 published" not in found["image-to-text"][""].values()
+    assert column(found, "image-to-text", "R@1") == {
+        "CCA": "50.0 ± 20.0",
+        "SAM": "25.0",
+        "(random scores)": "10.0 ± 0.0",
+        "(constant scores)": "20.0 ± 0.0",
+        "(perfect scores)": "100.0 ± 0.0",
+    }
+    assert column(found, "both", "rsum")["CCA"] == "250.0 ± 100.0"
+
+
+def test_the_number_of_seeds_is_shown_for_experiments_alone(two):
+    found = parse(to_markdown(*two))
+    controls = dict.fromkeys(("(random scores)", "(constant scores)", "(perfect scores)"), "")
+    assert column(found, "average", "seeds") == {"CCA": "3", "SAM": "1", **controls}
+
+
+def test_a_direction_shows_only_the_metrics_it_has(two):
+    header = parse(to_markdown(*two))
+    assert list(header["both"][""].values()) == ["seeds", "rsum"]
+    assert "R@1" not in header["average"][""].values()
+
+
+def test_the_title_and_the_note_come_first(two):
+    table, rows = two
+    assert to_markdown(table, rows).startswith("## Toy\n\nSaid about it.\n\n**image-to-text**")
+    assert to_markdown(make_table(["cca"]), rows).startswith("## Toy\n\n**image-to-text**")
+
+
+def test_the_csv_has_the_same_numbers_as_the_markdown(two):
+    stream = io.StringIO()
+    csv.writer(stream).writerows([COLUMNS, *to_csv("toy", two[1])])
+    lines = list(csv.DictReader(io.StringIO(stream.getvalue())))
+    found = parse(to_markdown(*two))
+    for line in lines:
+        assert line["table"] == "toy"
+        cell = Cell(line["metric"], None, [])
+        shown = {k: float(line[k]) if line[k] else None for k in COLUMNS[6:9]}
+        columns = found[line["direction"]]
+        header = columns[""].values()
+        if f"{line['metric']} published" in header:
+            published = column(found, line["direction"], f"{line['metric']} published")
+            assert published[line["row"]] == cell.show(shown["published"])
+            reproduced = column(found, line["direction"], f"{line['metric']} reproduced")
+        else:
+            assert shown["published"] is None
+            reproduced = column(found, line["direction"], line["metric"])
+        spread = "" if shown["spread"] is None else f" ± {cell.show(shown['spread'])}"
+        assert reproduced[line["row"]] == cell.show(shown["reproduced"]) + spread
+    # five rows, three metrics in each direction, one in the average, one for both
+    assert len(lines) == 5 * (3 + 3 + 1 + 1)
+
+
+def test_the_csv_keeps_all_digits_and_leaves_empty_what_there_is_not(two):
+    lines = {(r[1], r[4], r[5]): dict(zip(COLUMNS, r, strict=True)) for r in to_csv("toy", two[1])}
+    line = lines["cca", "image-to-text", "mAP"]
+    assert line["reproduced"] == pytest.approx(0.5, abs=1e-12)
+    assert line["difference"] == pytest.approx(0.297, abs=1e-12)
+    assert (line["dataset"], line["row"], line["seeds"]) == ("toy", "CCA", 3)
+    line = lines["sam", "image-to-text", "mAP"]
+    assert (line["published"], line["spread"], line["difference"]) == ("", "", "")
+
+
+def labels_of(rows):
+    return [(row.dataset, row.label) for row in rows]
+
+
+CONTROLS = ["(random scores)", "(constant scores)", "(perfect scores)"]
+
+
+def test_controls_are_shown_once_for_each_dataset():
+    experiments = {
+        "a": make_experiment("A"),
+        "b": make_experiment("B"),
+        "c": make_experiment("C", dataset="other"),
+    }
+    runs = {name: [make_run(0.5)] for name in experiments}
+    rows = make_rows(make_table(["a", "b", "c"]), experiments, runs)
+    expected = [("toy", "A"), ("toy", "B"), ("other", "C")]
+    expected += [(dataset, label) for dataset in ("toy", "other") for label in CONTROLS]
+    assert labels_of(rows) == expected
+    assert {row.experiment for row in rows[3:]} == {""}
+
+
+def test_controls_are_shown_for_each_protocol():
+    experiments = {"a": make_experiment("A"), "b": make_experiment("B", labels="multi")}
+    runs = {name: [make_run(0.5)] for name in experiments}
+    rows = make_rows(make_table(["a", "b"]), experiments, runs)
+    assert len(rows) == 2 + 2 * len(CONTROLS)
+
+
+def test_controls_have_no_published_number(two):
+    controls = [row for row in two[1] if not row.experiment]
+    assert {cell.published for row in controls for cell in row.cells.values()} == {None}
+
+
+def test_a_dataset_without_labels_leaves_map_empty():
+    experiments = {"a": make_experiment("A"), "b": make_experiment("B", dataset="other")}
+    runs = {"a": [make_run(0.5)], "b": [make_run(0.5, labelled=False)]}
+    table = make_table(["a", "b"])
+    found = parse(to_markdown(table, make_rows(table, experiments, runs)))
+    for direction in DIRECTIONS:
+        assert column(found, direction, "mAP")["B"] == ""
+        assert column(found, direction, "R@1")["B"] == "50.0"
+    assert "B" not in found["average"]

@@ -1,0 +1,69 @@
+import csv
+import json
+
+import pytest
+
+from crossmodal.errors import CrossmodalError
+from crossmodal.steps.tabulate import tabulate
+
+EXPERIMENT = {
+    "label": "CCA",
+    "dataset": "toy",
+    "views": {"image": "pixels", "text": "words"},
+    "labels": "single",
+    "method": "cca",
+    "published": {
+        "paper": "SAM",
+        "table": "Table 1",
+        "dataset": "Pascal Sentences",
+        "method": "CCA",
+    },
+}
+TABLE = {"title": "Toy", "experiments": ["toy"], "metrics": ["mAP", "R@1", "rsum"]}
+SPEC = {"table": TABLE, "experiments": {"toy": EXPERIMENT}, "code": "0123"}
+
+
+def test_a_run_becomes_a_table_of_published_next_to_reproduced_numbers(run_toy, tmp_path):
+    run = run_toy()
+    output = tmp_path / "results/tables/toy.md"
+    tabulate(SPEC, output, [run.metrics])
+    with output.with_suffix(".csv").open(encoding="utf-8") as stream:
+        lines = {(r["experiment"], r["direction"], r["metric"]): r for r in csv.DictReader(stream)}
+    test = json.loads(run.metrics.read_text())["test"]
+    line = lines["toy", "image-to-text", "mAP"]
+    assert (line["published"], line["seeds"], line["spread"]) == ("0.203", "1", "")
+    assert float(line["reproduced"]) == test["image-to-text"]["mAP"]
+    assert float(line["difference"]) == pytest.approx(test["image-to-text"]["mAP"] - 0.203)
+    assert float(lines["toy", "both", "rsum"]["reproduced"]) == test["both"]["rsum"]
+    assert lines["toy", "both", "rsum"]["published"] == ""
+    shown = f"| CCA | 1 | 0.203 | {test['image-to-text']['mAP']:.3f} |"
+    assert shown in output.read_text(encoding="utf-8")
+
+
+def test_runs_are_told_apart_by_their_folder(run_toy, tmp_path):
+    run = run_toy()
+    text = run.metrics.read_text()
+    paths = [run.metrics, run.metrics.with_name("seed1.json"), tmp_path / "other" / "seed0.json"]
+    for path in paths[1:]:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    table = TABLE | {"experiments": ["toy", "other"]}
+    experiments = {"toy": EXPERIMENT, "other": EXPERIMENT | {"label": "Other"}}
+    tabulate({"table": table, "experiments": experiments}, tmp_path / "toy.md", paths)
+    found = (tmp_path / "toy.md").read_text(encoding="utf-8")
+    assert "| CCA | 2 |" in found
+    assert "| Other | 1 |" in found
+
+
+def test_an_unpublished_row_is_refused_and_no_table_written(run_toy, tmp_path):
+    published = EXPERIMENT["published"] | {"method": "CCCA"}
+    spec = SPEC | {"experiments": {"toy": EXPERIMENT | {"published": published}}}
+    run = run_toy()
+    with pytest.raises(CrossmodalError, match="no row SAM / Table 1 / Pascal Sentences / CCCA"):
+        tabulate(spec, tmp_path / "toy.md", [run.metrics])
+    assert not list(tmp_path.glob("toy.*"))
+
+
+def test_a_missing_run_is_named(tmp_path):
+    with pytest.raises(CrossmodalError, match=r"toy/seed0\.json"):
+        tabulate(SPEC, tmp_path / "toy.md", [tmp_path / "toy" / "seed0.json"])

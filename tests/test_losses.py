@@ -1,0 +1,78 @@
+import pytest
+import torch
+
+from crossmodal.losses import ranking_loss
+
+CAPTIONING = torch.tensor([[0.6, 0.5, 0.45], [0.5, 0.3, 0.4], [0.35, 0.25, 0.5]])
+CATEGORIES = torch.tensor([[0.9, 0.3], [0.4, 0.8]])
+
+
+@pytest.fixture
+def batch():
+    """Scores, margins and negatives of 7 pairs, all different."""
+    generator = torch.Generator().manual_seed(0)
+    scores = torch.rand(7, 7, generator=generator, dtype=torch.float64)
+    margins = torch.rand(7, 7, generator=generator, dtype=torch.float64)
+    return scores, margins, torch.rand(7, 7, generator=generator) < 0.6
+
+
+def looped(scores, margins, negatives):
+    total = 0.0
+    for i in range(len(scores)):
+        for j in range(len(scores)):
+            if negatives[i, j]:
+                total += max(0.0, (margins[i, j] - scores[i, i] + scores[i, j]).item())
+                total += max(0.0, (margins[i, j] - scores[i, i] + scores[j, i]).item())
+    return total
+
+
+def test_closed_form_of_three_pairs():
+    assert ranking_loss(CAPTIONING, 0.2).item() == pytest.approx(1.80)
+
+
+@pytest.mark.parametrize(("margin", "loss"), [(1.0, 2.0), (0.525, 0.175)])
+def test_hand_computed_example_of_two_categories(margin, loss):
+    assert ranking_loss(CATEGORIES, torch.full((2, 2), margin)).item() == pytest.approx(loss)
+
+
+def test_pairs_that_are_no_negatives_do_not_count():
+    scores = torch.full((3, 3), 0.95)  # the third pair would violate every margin
+    scores[:2, :2] = CATEGORIES
+    negatives = torch.zeros(3, 3, dtype=torch.bool)
+    negatives[0, 1] = negatives[1, 0] = True
+    assert ranking_loss(scores, 1.0, negatives).item() == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize(("n", "margin", "loss"), [(32, 0.2, 396.8), (128, 0.2, 6502.4)])
+def test_constant_scores_give_the_margin_for_every_hinge(n, margin, loss):
+    assert ranking_loss(torch.full((n, n), 0.3), margin).item() == pytest.approx(loss)
+
+
+def test_equals_loops_over_anchors_and_negatives(batch):
+    scores, *_ = batch
+    assert ranking_loss(*batch).item() == pytest.approx(looped(*batch))
+    constant, others = torch.full((7, 7), 0.4), ~torch.eye(7, dtype=torch.bool)
+    assert ranking_loss(scores, 0.4).item() == pytest.approx(looped(scores, constant, others))
+
+
+def test_separated_pairs_have_no_loss_and_no_gradient():
+    scores = torch.eye(5, requires_grad=True)
+    loss = ranking_loss(scores, 0.9)
+    loss.backward()
+    assert loss.item() == 0
+    assert (scores.grad == 0).all()
+
+
+def test_exchanging_the_modalities_changes_nothing(batch):
+    scores, margins, negatives = batch
+    expected = ranking_loss(scores, margins, negatives)
+    torch.testing.assert_close(ranking_loss(scores.T, margins, negatives), expected)
+
+
+def test_gradients_are_those_of_finite_differences(batch):
+    scores, margins, negatives = batch
+    scores.requires_grad_()
+    margins.requires_grad_()
+    assert torch.autograd.gradcheck(
+        lambda s, f: ranking_loss(s, f, negatives), (scores, margins), eps=1e-7
+    )

@@ -1,0 +1,230 @@
+import copy
+from pathlib import Path
+
+import pytest
+import yaml
+
+from crossmodal import params
+from crossmodal.errors import CrossmodalError
+
+VALID = """
+suite: small
+suites:
+  small: [wiki]
+seeds: 3
+tables:
+  wiki:
+    title: Wikipedia
+    experiments: [wiki_cca]
+    metrics: [mAP, mAP@50]
+experiments:
+  wiki_cca:
+    label: CCA
+    dataset: wikipedia
+    views: {image: sift, text: lda}
+    labels: single
+    method: cca
+    options: {ridge: 0.0}
+    search: {dims: [7, 8]}
+    published: {paper: CMOLRS, table: Table I, dataset: WIKI, method: CCA}
+datasets:
+  wikipedia: {validation: 231, seed: 0}
+features:
+  sift: {plugin: published, matrix: sift, modality: image}
+  lda: {plugin: published, matrix: lda, modality: text}
+methods:
+  cca: {dims: 10, ridge: 0.01, power: 0.0}
+"""
+ABSENT = object()
+
+
+def changed(path, value):
+    """The valid parameters with the value at one key path replaced, added or removed."""
+    config = copy.deepcopy(yaml.safe_load(VALID))
+    *parents, key = path.split("/")
+    place = config
+    for parent in parents:
+        place = place[parent]
+    if value is ABSENT:
+        del place[key]
+    else:
+        place[key] = value
+    return config
+
+
+def message(config):
+    """What is said about wrong parameters."""
+    with pytest.raises(CrossmodalError) as caught:
+        params.parse(config)
+    return str(caught.value)
+
+
+def test_the_valid_parameters_are_valid():
+    assert params.parse(yaml.safe_load(VALID)).suite == "small"
+
+
+def test_the_parameters_of_the_project_are_valid():
+    read = params.read(Path(__file__).parents[1] / "params.yaml")
+    assert read.suites[read.suite]
+
+
+EXPERIMENT = "experiments/wiki_cca"
+MESSAGES = [
+    # what does not belong there
+    ("sede", 1, ["params.yaml: sede: unknown key", "suite, suites, seeds, mirror, tables"]),
+    (f"{EXPERIMENT}/metod", "cca", ["experiments.wiki_cca.metod: unknown key", "dataset, views"]),
+    (f"{EXPERIMENT}/published/row", "a", ["wiki_cca.published.row: unknown key", "paper, table"]),
+    ("tables/wiki/metric", ["mAP"], ["tables.wiki.metric: unknown key", "title, note"]),
+    ("datasets/wikipedia/test", 3, ["datasets.wikipedia.test: unknown key", "validation, seed"]),
+    ("features/sift/dims", 3, ["features.sift.dims: unknown key", "matrix, modality"]),
+    ("methods/cca/margin", 1.0, ["methods.cca.margin: unknown key", "dims, ridge, power"]),
+    (f"{EXPERIMENT}/options", {"rigde": 0.0}, ["wiki_cca.options.rigde: unknown key", "ridge"]),
+    (f"{EXPERIMENT}/search", {"dim": [7]}, ["wiki_cca.search.dim: unknown key", "dims, ridge"]),
+    # what is missing
+    ("suite", ABSENT, ["params.yaml: suite: this key is missing"]),
+    (f"{EXPERIMENT}/labels", ABSENT, ["experiments.wiki_cca.labels: this key is missing"]),
+    ("methods/cca/power", ABSENT, ["methods.cca.power: this key is missing"]),
+    ("datasets/wikipedia", {}, ["wikipedia.validation: this key is missing", "wikipedia.seed"]),
+    ("datasets/wikipedia", None, ["datasets.wikipedia", "dictionary", "None"]),
+    ("tables/wiki/metrics", [], ["tables.wiki.metrics", "at least 1 item"]),
+    ("tables/wiki/experiments", [], ["tables.wiki.experiments", "at least 1 item"]),
+    ("suites/small", [], ["suites.small", "at least 1 item"]),
+    (f"{EXPERIMENT}/views", {"image": "sift"}, ["wiki_cca.views", "at least 2 items"]),
+    (f"{EXPERIMENT}/search", {"dims": []}, ["wiki_cca.search.dims", "at least 1 item"]),
+    # wrong types
+    ("seeds", "3", ["seeds", "integer", "'3'"]),
+    ("seeds", True, ["seeds", "integer", "True"]),
+    ("mirror", ["a"], ["mirror", "string", "['a']"]),
+    ("seeds", 2.5, ["seeds", "integer", "2.5"]),
+    (f"{EXPERIMENT}/seeds", "5", ["experiments.wiki_cca.seeds", "integer", "'5'"]),
+    ("suites/small", "wiki", ["suites.small", "list", "'wiki'"]),
+    ("tables/wiki/metrics", "mAP", ["tables.wiki.metrics", "list", "'mAP'"]),
+    ("tables/wiki/title", 5, ["tables.wiki.title", "string", "5"]),
+    (f"{EXPERIMENT}/views", ["sift", "lda"], ["experiments.wiki_cca.views", "dictionary"]),
+    (f"{EXPERIMENT}/search", {"dims": 7}, ["experiments.wiki_cca.search.dims", "list", "7"]),
+    ("methods/cca/dims", "10", ["methods.cca.dims", "integer", "'10'"]),
+    ("methods/cca/ridge", "1e-3", ["methods.cca.ridge", "number", "'1e-3'"]),
+    ("methods/cca/dims", True, ["methods.cca.dims", "integer", "True"]),
+    ("methods/cca/ridge", False, ["methods.cca.ridge", "number", "False"]),
+    (f"{EXPERIMENT}/options", {"ridge": "0"}, ["wiki_cca.options.ridge", "number", "'0'"]),
+    (f"{EXPERIMENT}/search", {"dims": [7, "8"]}, ["wiki_cca.search.dims", "integer", "'8'"]),
+    (f"{EXPERIMENT}/search", {"dims": [7, 8.0]}, ["wiki_cca.search.dims", "integer", "8.0"]),
+    # out of range
+    ("seeds", 0, ["seeds", "greater than 0", "0"]),
+    (f"{EXPERIMENT}/seeds", -1, ["experiments.wiki_cca.seeds", "greater than 0", "-1"]),
+    ("datasets/wikipedia/validation", 2173, ["wikipedia.validation", "less than 2173", "2173"]),
+    ("methods/cca/dims", 0, ["methods.cca.dims", "greater than 0", "0"]),
+    (f"{EXPERIMENT}/search", {"ridge": [0, -1.0]}, ["wiki_cca.search.ridge", "equal to 0", "-1.0"]),
+    # names that do not exist
+    ("suite", "smal", ["suite", "'smal' is unknown", "known: small"]),
+    ("suites/small", ["wik"], ["suites.small", "'wik' is unknown", "known: wiki"]),
+    ("tables/wiki/experiments", ["cca"], ["tables.wiki.experiments", "'cca'", "known: wiki_cca"]),
+    ("tables/wiki/metrics", ["mAP@100"], ["tables.wiki.metrics", "'mAP@100'", "'mAP@50'", "'R@1'"]),
+    (f"{EXPERIMENT}/dataset", "wiki", ["wiki_cca.dataset", "'wiki'", "known: wikipedia"]),
+    (f"{EXPERIMENT}/method", "sam", ["wiki_cca.method", "'sam'", "known: cca"]),
+    (f"{EXPERIMENT}/views/text", "bow", ["wiki_cca.views.text", "'bow'", "known: lda, sift"]),
+    (f"{EXPERIMENT}/views/video", "lda", ["views.video", "'image', 'text' or 'speech'"]),
+    (f"{EXPERIMENT}/labels", "all", ["wiki_cca.labels", "'single' or 'multi'", "'all'"]),
+    (f"{EXPERIMENT}/published/method", "CCCA", ["wiki_cca.published", "CCCA", "ml-CCA"]),
+    ("datasets/mine", {}, ["datasets.mine.plugin", "'mine' is unknown", "flickr8k"]),
+    ("features/sift/plugin", "publshed", ["features.sift.plugin", "'publshed'", "published"]),
+    ("methods/cca/plugin", "ccca", ["methods.cca.plugin", "'ccca'", "cca"]),
+    ("methods/cca/plugin", 5, ["methods.cca.plugin", "5", "cca"]),
+    # what does not fit together
+    (f"{EXPERIMENT}/views/text", "sift", ["wiki_cca.views.text", "'sift' describes image"]),
+    ("features/lda/modality", "image", ["wiki_cca.views.text", "'lda' describes image"]),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "fragments"), MESSAGES)
+def test_a_wrong_parameter_is_named_with_what_is_allowed(path, value, fragments):
+    found = message(changed(path, value))
+    assert [fragment for fragment in fragments if fragment not in found] == []
+
+
+def test_no_table_may_be_called_all():
+    table = yaml.safe_load(VALID)["tables"]["wiki"]
+    assert "tables.all: 'all' is taken" in message(changed("tables/all", table))
+
+
+@pytest.mark.parametrize("name", ["a/b", "..", "a+b"])
+@pytest.mark.parametrize("kind", ["tables", "experiments", "datasets", "features", "methods"])
+def test_a_name_that_cannot_be_a_file_name_is_refused(kind, name):
+    config = yaml.safe_load(VALID)
+    key, entry = next(iter(config[kind].items()))
+    config[kind][name] = {"plugin": key} | entry if kind in ("datasets", "methods") else entry
+    assert f"params.yaml: {kind}.{name}" in message(config)
+
+
+@pytest.mark.parametrize("config", [[], ["suite"], "suite", 5])
+def test_parameters_that_are_no_mapping_are_refused(config):
+    assert "dictionary" in message(config)
+
+
+def test_every_wrong_key_has_its_line():
+    config = changed("seeds", 0) | {"sede": 1}
+    del config["suite"]
+    keys = [line.split(": ")[1] for line in message(config).splitlines()]
+    assert sorted(keys) == ["sede", "seeds", "suite"]
+
+
+@pytest.mark.parametrize("content", ["suite: [", "suite: \x00", None])
+def test_a_file_that_cannot_be_read_is_named(tmp_path, content):
+    path = tmp_path / "mine.yaml"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(CrossmodalError, match=str(path)):
+        params.read(path)
+
+
+def test_an_empty_file_lacks_every_required_key(tmp_path):
+    (tmp_path / "params.yaml").write_text("# nothing yet\n")
+    with pytest.raises(CrossmodalError) as caught:
+        params.read(tmp_path / "params.yaml")
+    keys = {line.split(": ")[1] for line in str(caught.value).splitlines()}
+    assert keys == {
+        name for name, field in params.Params.model_fields.items() if field.is_required()
+    }
+
+
+def test_an_exponent_without_a_point_is_text_to_yaml_and_refused(tmp_path):
+    (tmp_path / "params.yaml").write_text(VALID.replace("ridge: 0.01", "ridge: 1e-2"))
+    with pytest.raises(CrossmodalError, match=r"methods\.cca\.ridge: .*number.*'1e-2'"):
+        params.read(tmp_path / "params.yaml")
+
+
+def test_an_entry_is_its_own_plugin_unless_it_names_one():
+    read = params.parse(yaml.safe_load(VALID))
+    assert read.plugin("methods", "cca")["plugin"] == "cca"
+    lda = {"plugin": "published", "options": {"matrix": "lda", "modality": "text"}}
+    assert read.plugin("features", "lda") == lda
+    assert read.feature_of("lda").modality == "text"
+    assert read.dataset_of("wikipedia").validation == 231
+
+
+def test_a_fit_takes_the_options_of_its_experiment_before_those_of_its_method():
+    read = params.parse(yaml.safe_load(VALID))
+    assert read.fit_job("wiki_cca") == {
+        "plugin": "cca",
+        "options": {"dims": 10, "ridge": 0.0, "power": 0.0},
+        "search": {"dims": [7, 8]},
+        "views": {"image": "sift", "text": "lda"},
+        "labels": "single",
+    }
+    assert read.methods["cca"]["ridge"] == 0.01
+
+
+def test_a_fit_depends_on_nothing_but_its_own_keys():
+    before = params.parse(yaml.safe_load(VALID)).fit_job("wiki_cca")
+    for path, value in [
+        ("seeds", 9),
+        (f"{EXPERIMENT}/label", "Other"),
+        ("methods/ridge", {"penalty": 1.0}),
+        ("tables/wiki/metrics", ["R@1"]),
+    ]:
+        assert params.parse(changed(path, value)).fit_job("wiki_cca") == before
+
+
+@pytest.mark.parametrize(("own", "seeds"), [(None, range(3)), (1, range(1)), (5, range(5))])
+def test_an_experiment_may_have_its_own_number_of_seeds(own, seeds):
+    assert params.parse(changed(f"{EXPERIMENT}/seeds", own)).seeds_of("wiki_cca") == seeds

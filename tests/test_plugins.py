@@ -1,0 +1,138 @@
+import importlib
+import sys
+
+import pytest
+
+from crossmodal import plugins
+from crossmodal.errors import CrossmodalError
+
+FEATURE = """
+from typing import Annotated, Literal
+import numpy as np
+from pydantic import Field
+from crossmodal.features.base import Feature
+
+class Toy(Feature):
+    modality = "text"
+
+    def __init__(
+        self,
+        size: Annotated[int, Field(gt=0, le=9)],
+        rate: Annotated[float, Field(ge=0)],
+        norm: Literal["l1", "l2"],
+    ) -> None:
+        if size == 7:
+            raise ValueError("size 7 does not go with anything")
+        self.size, self.rate, self.norm = size, rate, norm
+
+    def extract(self, dataset, rows, sources):
+        return np.zeros((len(rows), self.size))
+"""
+OPTIONS = {"size": 3, "rate": 0.5, "norm": "l2"}
+
+
+@pytest.fixture
+def feature_file(tmp_path, monkeypatch):
+    """Put a file beside the features for the time of the test; its name, without suffix."""
+    package = importlib.import_module("crossmodal.features")
+    monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
+
+    def write(source, name="toy"):
+        (tmp_path / f"{name}.py").write_text(source)
+        return name
+
+    yield write
+    for path in tmp_path.glob("*.py"):
+        sys.modules.pop(f"crossmodal.features.{path.stem}", None)
+        vars(package).pop(path.stem, None)
+
+
+@pytest.fixture
+def toy(feature_file):
+    """Make the toy feature with some options changed; None leaves one out."""
+    name = feature_file(FEATURE)
+
+    def make(**changes):
+        options = {k: v for k, v in (OPTIONS | changes).items() if v is not None}
+        return plugins.make("features", name, options, "features.mine")
+
+    return make
+
+
+@pytest.mark.parametrize("kind", plugins.BASES)
+def test_every_file_is_a_plugin_and_says_what_it_is(kind):
+    loaded = [plugins.load(kind, name) for name in plugins.names(kind)]
+    assert all(plugin.__doc__ for plugin in loaded)
+    assert len({plugin.__name__ for plugin in loaded}) == len(loaded) > 0
+
+
+def test_a_new_file_is_a_plugin(feature_file, toy):
+    assert "toy" in plugins.names("features")
+    assert vars(toy()) == OPTIONS
+
+
+def test_the_base_class_is_no_plugin():
+    assert "base" not in plugins.names("methods")
+
+
+def test_an_unknown_name_lists_the_known_ones():
+    with pytest.raises(CrossmodalError, match=r"methods: 'ccca' is unknown; known: .*\bcca\b"):
+        plugins.load("methods", "ccca")
+
+
+@pytest.mark.parametrize(
+    ("source", "count"),
+    [
+        ("import numpy\nclass Other: pass", 0),
+        ("from crossmodal.features.base import Feature", 0),
+        ("from crossmodal.features.published import Published", 0),
+        (FEATURE + "\nclass Second(Toy): pass", 2),
+    ],
+)
+def test_a_file_without_exactly_one_plugin_is_named(feature_file, source, count):
+    name = feature_file(source, "wrong")
+    with pytest.raises(CrossmodalError, match=rf"wrong\.py: defines {count} subclasses of Feature"):
+        plugins.load("features", name)
+
+
+@pytest.mark.parametrize(
+    ("changes", "fragments"),
+    [
+        ({"sise": 3}, ["features.mine.sise", "unknown key", "size, rate, norm"]),
+        ({"size": None}, ["features.mine.size", "missing"]),
+        ({"size": "3"}, ["features.mine.size", "integer", "'3'"]),
+        ({"size": 3.0}, ["features.mine.size", "integer", "3.0"]),
+        ({"size": True}, ["features.mine.size", "integer", "True"]),
+        ({"size": 0}, ["features.mine.size", "greater than 0", "0"]),
+        ({"size": 10}, ["features.mine.size", "less than or equal to 9", "10"]),
+        ({"size": [3]}, ["features.mine.size", "integer", "[3]"]),
+        ({"rate": "1e-3"}, ["features.mine.rate", "number", "'1e-3'"]),
+        ({"rate": False}, ["features.mine.rate", "number", "False"]),
+        ({"rate": -0.5}, ["features.mine.rate", "greater than or equal to 0", "-0.5"]),
+        ({"rate": float("nan")}, ["features.mine.rate", "nan"]),
+        ({"rate": float("inf")}, ["features.mine.rate", "finite", "inf"]),
+        ({"norm": "l3"}, ["features.mine.norm", "'l1' or 'l2'", "'l3'"]),
+        ({"size": 7}, ["features.mine", "size 7 does not go with anything"]),
+    ],
+)
+def test_a_wrong_option_is_named_with_what_is_allowed(toy, changes, fragments):
+    with pytest.raises(CrossmodalError) as caught:
+        toy(**changes)
+    assert [f for f in fragments if f not in str(caught.value)] == []
+
+
+def test_every_wrong_option_has_its_line(toy):
+    with pytest.raises(CrossmodalError) as caught:
+        toy(size="3", rate=None, nom="l2")
+    keys = {line.split(": ")[1] for line in str(caught.value).splitlines()}
+    assert keys == {"features.mine.size", "features.mine.rate", "features.mine.nom"}
+
+
+def test_a_whole_number_is_a_number(toy):
+    assert toy(rate=1).rate == 1
+
+
+def test_a_plugin_without_options_takes_none():
+    assert plugins.make("datasets", "flickr8k", {}, "datasets.flickr8k")
+    with pytest.raises(CrossmodalError, match=r"flickr8k\.size: unknown key; allowed here: no key"):
+        plugins.make("datasets", "flickr8k", {"size": 3}, "datasets.flickr8k")

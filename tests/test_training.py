@@ -1,0 +1,234 @@
+import numpy as np
+import pytest
+import torch
+from safetensors.numpy import load_file, save_file
+from torch import nn
+from torch.nn.functional import normalize
+
+from crossmodal import training
+from crossmodal.errors import CrossmodalError
+from crossmodal.losses import ranking_loss
+from crossmodal.methods.base import Run
+from crossmodal.training import GradientMethod, shuffled_batches
+
+EPOCHS, BATCH = 5, 8
+
+
+def adam(parameters):
+    return torch.optim.Adam(parameters, fused=True)
+
+
+def nesterov(parameters):
+    return torch.optim.SGD(parameters, momentum=0.9, nesterov=True)
+
+
+class Tiny(GradientMethod):
+    """Two small networks with everything a checkpoint must know: dropout, buffers, momentum."""
+
+    task = "instance"
+    epochs = EPOCHS
+
+    def __init__(self, make_optimizer=adam, stop_at=None):
+        self.make_optimizer, self.stop_at, self.asked = make_optimizer, stop_at, []
+
+    def build(self, views):
+        return nn.ModuleDict(
+            {
+                m: nn.Sequential(
+                    nn.Linear(v.features.shape[1], 6), nn.BatchNorm1d(6), nn.Dropout(0.3)
+                )
+                for m, v in views.items()
+            }
+        )
+
+    def optimizer(self):
+        return self.make_optimizer(self.network.parameters())
+
+    def learning_rate(self, epoch, step):
+        self.asked.append((epoch, step))
+        return 0.01 / (1 + step)
+
+    def place(self, train):
+        self.train = train
+
+    def batches(self, epoch, rng):
+        if epoch == self.stop_at:
+            raise KeyboardInterrupt
+        return shuffled_batches(len(self.train.items), BATCH, rng, drop_last=False)
+
+    def loss(self, batch):
+        first, second = (
+            normalize(self.network[m](torch.from_numpy(v.features[batch])))
+            for m, v in self.train.views.items()
+        )
+        return ranking_loss(first @ second.T, 0.2)
+
+    def encode(self, modality, view):
+        for rows in np.array_split(view.features, 3):
+            yield normalize(self.network[modality](torch.from_numpy(rows)))
+
+
+@pytest.fixture
+def splits(make_split, rng):
+    def make(count):
+        rows = rng.standard_normal((count, 7)).astype(np.float32)
+        return make_split({"image": rows[:, :4], "text": rows[:, 2:]})
+
+    return make(24), make(12)
+
+
+@pytest.fixture
+def checkpoint_every_epoch(monkeypatch):
+    monkeypatch.setattr(training, "CHECKPOINT_SHARE", 1e9)
+
+
+def score_epochs(monkeypatch, scores):
+    """Replace the validation scores; returns the weights as they were when they were asked for."""
+    seen = []
+
+    def score(method, validation):
+        epoch = method.asked[-1][0]
+        seen.append({name: value.copy() for name, value in method.state().items()})
+        return scores[epoch]
+
+    monkeypatch.setattr(training, "selection_score", score)
+    return seen
+
+
+def assert_same(state, expected):
+    assert state.keys() == expected.keys()
+    for name, value in state.items():
+        np.testing.assert_array_equal(value, expected[name], err_msg=name)
+
+
+@pytest.mark.usefixtures("checkpoint_every_epoch")
+@pytest.mark.parametrize("stop_at", [1, 4])
+@pytest.mark.parametrize("optimizer", [adam, nesterov, torch.optim.Adam, torch.optim.SGD])
+def test_a_stopped_run_goes_on_as_if_undisturbed(splits, tmp_path, optimizer, stop_at):
+    whole, curve = Tiny(optimizer), []
+    whole.fit(*splits, Run(3, curve=curve))
+    with pytest.raises(KeyboardInterrupt):
+        Tiny(optimizer, stop_at).fit(*splits, Run(3, tmp_path))
+    resumed, run = Tiny(optimizer), Run(3, tmp_path)
+    resumed.fit(*splits, run)
+    assert run.curve == curve
+    assert_same(resumed.state(), whole.state())
+    assert resumed.asked == [asked for asked in whole.asked if asked[0] >= stop_at]
+
+
+@pytest.mark.usefixtures("checkpoint_every_epoch")
+def test_a_stopped_run_remembers_its_best_epoch(splits, tmp_path, monkeypatch):
+    scores = [1.0, 9.0, 3.0, 4.0, 5.0]
+    seen = score_epochs(monkeypatch, scores)
+    with pytest.raises(KeyboardInterrupt):
+        Tiny(stop_at=3).fit(*splits, Run(0, tmp_path))
+    method, run = Tiny(), Run(0, tmp_path)
+    method.fit(*splits, run)
+    assert [row["validation"] for row in run.curve] == scores
+    assert_same(method.state(), seen[1])
+
+
+@pytest.mark.usefixtures("checkpoint_every_epoch")
+def test_a_finished_run_is_not_trained_again(splits, tmp_path):
+    whole, again = Tiny(), Tiny()
+    whole.fit(*splits, Run(0, tmp_path))
+    again.fit(*splits, Run(0, tmp_path))
+    assert again.asked == []
+    assert_same(again.state(), whole.state())
+
+
+def test_checkpoints_after_the_first_wait_until_they_are_cheap(splits, tmp_path, monkeypatch):
+    monkeypatch.setattr(training, "CHECKPOINT_SHARE", 0)
+    with pytest.raises(KeyboardInterrupt):
+        Tiny(stop_at=4).fit(*splits, Run(0, tmp_path))
+    resumed = Tiny()
+    resumed.fit(*splits, Run(0, tmp_path))
+    assert resumed.asked[0] == (1, 3)
+
+
+def test_the_earliest_of_the_best_epochs_is_kept(splits, monkeypatch):
+    seen = score_epochs(monkeypatch, [1.0, 3.0, 3.0, 2.0, 3.0])
+    method = Tiny()
+    method.fit(*splits, Run(0))
+    assert_same(method.state(), seen[1])
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_loss_that_is_no_number_stops_the_run(splits, value):
+    method = Tiny()
+    loss = method.loss
+    method.loss = lambda batch: loss(batch) * (value if method.asked[-1][0] == 2 else 1)
+    with pytest.raises(CrossmodalError, match=r"mine: epoch 2 ends with loss .* learning_rate"):
+        method.fit(*splits, Run(0, label="mine"))
+
+
+def test_an_epoch_without_batches_stops_the_run(splits):
+    method = Tiny()
+    method.batches = lambda epoch, rng: []
+    with pytest.raises(CrossmodalError, match="after 0 batches"):
+        method.fit(*splits, Run(0))
+
+
+def test_learning_rate_is_asked_for_every_epoch_and_step_and_used(splits):
+    used = []
+
+    class Recording(torch.optim.SGD):
+        def step(self):
+            used.append(self.param_groups[0]["lr"])
+
+    method = Tiny(Recording)
+    method.fit(*splits, Run(0))
+    steps = range(EPOCHS * 3)  # 24 items make 3 batches
+    assert method.asked == [(step // 3, step) for step in steps]
+    assert used == [0.01 / (1 + step) for step in steps]
+
+
+def test_gradients_are_clipped_before_the_step(splits):
+    method = Tiny(torch.optim.SGD)
+    method.clip = lambda: [p.grad.zero_() for p in method.network.parameters()]
+    method.fit(*splits, Run(0))
+    torch.manual_seed(0)
+    for name, value in method.build(splits[0].views).named_parameters():
+        assert torch.equal(value, method.network.state_dict()[name])
+
+
+def test_validation_split_chooses_but_does_not_teach(splits):
+    train, validation = splits
+    losses = []
+    for other in (validation, train):
+        run = Run(0)
+        Tiny().fit(train, other, run)
+        losses.append([row["loss"] for row in run.curve])
+    assert losses[0] == losses[1]
+
+
+def test_seeds_differ_and_repeat(splits):
+    curves = []
+    for seed in (0, 0, 1):
+        run = Run(seed)
+        Tiny().fit(*splits, run)
+        curves.append(run.curve)
+    assert curves[0] == curves[1]
+    assert curves[0] != curves[2]
+
+
+def test_a_stored_state_embeds_alike(splits, tmp_path):
+    train, validation = splits
+    trained, restored = Tiny(), Tiny()
+    trained.fit(train, validation, Run(0))
+    save_file(trained.state(), tmp_path / "model.safetensors")
+    restored.restore(load_file(tmp_path / "model.safetensors"), validation.views)
+    for modality, view in validation.views.items():
+        embeddings = trained.embed(modality, view)
+        np.testing.assert_array_equal(restored.embed(modality, view), embeddings)
+        np.testing.assert_allclose(np.linalg.norm(embeddings, axis=1), 1, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("drop_last", "sizes"), [(False, [4, 4, 2]), (True, [4, 4])])
+def test_batches_are_a_permutation(rng, drop_last, sizes):
+    batches = list(shuffled_batches(10, 4, rng, drop_last))
+    assert [len(batch) for batch in batches] == sizes
+    joined = np.concatenate(batches).tolist()
+    assert len(set(joined)) == len(joined)
+    assert joined != sorted(joined)
+    assert set(joined) <= set(range(10))
