@@ -91,6 +91,11 @@ def network_weights(wildcards):
     return [f"data/raw/weights/{weights}"] if weights else []
 
 
+def extract_threads(wildcards):
+    """Threads that an extractor makes use of."""
+    return PARAMS.feature_of(wildcards.feature).threads
+
+
 def extract_spec(wildcards):
     """What extracting a feature depends on."""
     return spec("extract", "features", PARAMS.plugin("features", wildcards.feature))

@@ -17,7 +17,7 @@ rule extract_feature:
         "logs/extract/{dataset}/{feature}.log",
     conda:
         "../envs/crossmodal.yaml"
-    threads: 8
+    threads: extract_threads
     resources:
         mem_mb=2000,
         runtime=600,

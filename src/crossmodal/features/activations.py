@@ -40,6 +40,7 @@ class Activations(Feature):
 
     modality = "image"
     reads = ("items.csv", "media.zip")
+    threads = 8
 
     def __init__(
         self,

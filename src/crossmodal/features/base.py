@@ -24,6 +24,7 @@ class Feature(ABC):
         of: Names of the features it is computed from.
         weights: Name of a file in `data/raw/weights/`, or empty.
         chunk: Rows extracted at a time.
+        threads: Processor threads that it makes use of.
     """
 
     modality: ClassVar[Literal["image", "text", "speech"]]
@@ -32,6 +33,7 @@ class Feature(ABC):
     of: tuple[str, ...] = ()
     weights: str = ""
     chunk: int = 256
+    threads: ClassVar[int] = 1
 
     def rows(self, dataset: Prepared) -> Sequence[Item] | Sequence[Caption]:
         """What the rows of the feature file are, in order."""
