@@ -59,4 +59,4 @@ rule merge:
         mem_mb=100,
         runtime=1,
     shell:
-        "cat {input} > {output} 2> {log}"
+        "awk 'FNR == 1 && NR > 1 {{ print \"\" }} 1' {input} > {output} 2> {log}"

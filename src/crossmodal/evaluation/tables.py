@@ -92,10 +92,10 @@ def make_rows(
         published = published_values(spec.published) if spec.published else {}
         results = [run["test"] for run in runs[name]]
         rows.append(Row(name, spec.label, spec.dataset, _cells(table, published, results)))
-        pools = [d for d in results[0] if "-to-" in d]
+        sizes = [(d, m["queries"], m["gallery"]) for d, m in results[0].items() if "-to-" in d]
         for scorer in CONTROLS:
             found = [run["controls"][scorer] for run in runs[name]]
-            key = (spec.dataset, spec.labels, *pools, scorer)
+            key = (spec.dataset, spec.labels, *sizes, scorer)
             controls.setdefault(
                 key, Row("", f"({scorer} scores)", spec.dataset, _cells(table, {}, found))
             )
