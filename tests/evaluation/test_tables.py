@@ -26,7 +26,7 @@ def make_experiment(label, dataset="toy", published=None, labels="single"):
 
 def make_part(value, labelled=True):
     """Metrics of one split as `evaluate` writes them; all follow from one number."""
-    metrics = {"R@1": 100 * value, "MedR": 10.0, "queries": 5.0}
+    metrics = {"R@1": 100 * value, "MedR": 10.0, "queries": 5.0, "gallery": 5.0}
     metrics |= {"mAP": value, "mAP@50": value / 2} if labelled else {}
     average = {"mAP": value, "mAP@50": value / 2} if labelled else {}
     parts = dict.fromkeys(DIRECTIONS, metrics)
@@ -212,6 +212,15 @@ def test_controls_are_shown_once_for_each_dataset():
     expected += [(dataset, label) for dataset in ("toy", "other") for label in CONTROLS]
     assert labels_of(rows) == expected
     assert {row.experiment for row in rows[3:]} == {""}
+
+
+def test_controls_are_shown_for_each_size_of_the_gallery():
+    experiments = {name: make_experiment(name) for name in ("a", "b")}
+    runs = {name: [make_run(0.5)] for name in experiments}
+    larger = {**make_part(0.5)[DIRECTIONS[0]], "gallery": 25.0}
+    runs["b"][0]["test"][DIRECTIONS[0]] = larger
+    rows = make_rows(make_table(["a", "b"]), experiments, runs)
+    assert [row.label for row in rows[2:]] == 2 * CONTROLS
 
 
 def test_controls_are_shown_for_each_protocol():
