@@ -2,6 +2,7 @@
 
 import fcntl
 import shutil
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,7 +39,11 @@ def checkpoints(output: Path, job: Any, inputs: Iterable[Path]) -> Iterator[Path
     home.parent.mkdir(parents=True, exist_ok=True)
     with home.with_name(f"{home.name}.lock").open("w") as lock:
         # the job of a workflow that was killed may still be running: let it finish
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print(f"{output}: waiting for another process that makes it", file=sys.stderr)
+            fcntl.flock(lock, fcntl.LOCK_EX)
         for stale in home.glob("*"):
             if stale != folder:
                 shutil.rmtree(stale)

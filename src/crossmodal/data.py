@@ -92,7 +92,7 @@ class Split:
 
 
 def load_split(dataset: Prepared, views: dict[str, Path], split: str, protocol: Protocol) -> Split:
-    """The views and labels of one split; features of other splits are not read.
+    """The views and labels of one split; rows of other splits are left out.
 
     Args:
         dataset: The prepared dataset.

@@ -91,7 +91,10 @@ def _explain_one(finding: Any, schema: type[BaseModel], where: str) -> str:
         return f"params.yaml: {path}: unknown key; allowed here: {known}"
     if finding["type"] == "missing":
         return f"params.yaml: {path}: this key is missing; add it"
-    return f"params.yaml: {path}: {finding['msg']}, but it is {finding['input']!r}"
+    found = finding["input"]
+    # YAML reads 1e-3, without a point, as text
+    hint = "; write 1e-3 as 0.001" if finding["type"] == "float_type" and "e" in str(found) else ""
+    return f"params.yaml: {path}: {finding['msg']}, but it is {found!r}{hint}"
 
 
 def _keys(schema: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:

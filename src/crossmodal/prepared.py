@@ -199,6 +199,11 @@ class Prepared:
         Raises:
             CrossmodalError: If there is no such member, or it is damaged.
         """
+        if not member:
+            raise CrossmodalError(
+                f"{self.folder}: an item has no image, or a caption no audio; the dataset does not "
+                "have what this feature describes"
+            )
         try:
             return self._media.read(member)
         except (KeyError, zipfile.BadZipFile) as error:
