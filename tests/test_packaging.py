@@ -1,0 +1,50 @@
+import re
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).parents[1]
+PIN = re.compile(r"^([A-Za-z0-9_.-]+)==([^ ;]+)")
+
+
+def pins(lines):
+    """Pinned versions by name; a package may have one per Python version."""
+    found = {}
+    for match in filter(None, map(PIN.match, lines)):
+        found.setdefault(match[1].lower(), set()).add(match[2])
+    return found
+
+
+def read_pins(name):
+    return pins((ROOT / name).read_text().splitlines())
+
+
+def test_the_conda_environment_has_the_pins_of_the_lock():
+    environment = yaml.safe_load((ROOT / "envs/crossmodal.yaml").read_text())
+    locked = read_pins("requirements.lock")
+    packages = pins(environment["dependencies"][-1]["pip"])
+    assert len(packages) >= 15
+    for name, versions in packages.items():
+        assert versions <= locked[name], name
+
+
+def test_the_development_lock_agrees_with_the_lock():
+    development = read_pins("requirements-dev.lock")
+    for name, versions in read_pins("requirements.lock").items():
+        assert development[name] == versions, name
+
+
+def test_locks_name_no_index():
+    for name in ("requirements.lock", "requirements-dev.lock"):
+        assert "://" not in (ROOT / name).read_text()
+        assert "--" not in (ROOT / name).read_text()
+
+
+def test_each_phase_is_a_rule_file_a_target_and_a_dvc_stage():
+    stages = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
+    assert list(stages) == ["acquire", "prepare", "extract", "train", "evaluate"]
+    for phase, stage in stages.items():
+        rules = (ROOT / f"rules/{phase}.smk").read_text()
+        assert f"\nrule {phase}:\n    input:\n" in rules
+        assert stage["cmd"].endswith(f"snakemake {phase}")
+        assert all(out[name]["persist"] for out in stage["outs"] for name in out)
