@@ -27,7 +27,8 @@ rule metrics:
 
 rule tabulate:
     input:
-        table_runs,
+        runs=table_runs,
+        published="src/crossmodal/published/retrieval.csv",
     output:
         markdown="results/tables/{table}.md",
         csv="results/tables/{table}.csv",
@@ -41,7 +42,7 @@ rule tabulate:
     params:
         spec=table_spec,
     shell:
-        "python -m crossmodal tabulate {params.spec:q} {output.markdown} {input}"
+        "python -m crossmodal tabulate {params.spec:q} {output.markdown} {input.runs}"
         " 2>&1 | tee {log}"
 
 
