@@ -17,11 +17,11 @@ from torch.nn.utils.rnn import pad_sequence
 from torch.utils.data import DataLoader
 
 from crossmodal.data import Split, View
+from crossmodal.devices import device
 from crossmodal.methods.base import Run
 from crossmodal.methods.multimodal_embedding import MultimodalEmbedding
 from crossmodal.methods.sam import SAM
 from crossmodal.store import Ragged
-from crossmodal.training import device
 
 WORDS, FC7, BAG, CAPTIONS = 9_000, 4_096, 1_000, 5
 WARM_UP, ROUNDS = 1, 2

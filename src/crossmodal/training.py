@@ -20,6 +20,7 @@ from safetensors.torch import save_file
 from torch import nn
 
 from crossmodal.data import Split, View
+from crossmodal.devices import device
 from crossmodal.errors import CrossmodalError
 from crossmodal.evaluation.selection import selection_score
 from crossmodal.files import replacing
@@ -28,11 +29,6 @@ from crossmodal.progress import track
 
 # Writing checkpoints may take this share of the time; large networks are saved less often.
 CHECKPOINT_SHARE = 0.05
-
-
-def device() -> torch.device:
-    """Where networks and features live: the GPU if there is one."""
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 class GradientMethod(Method):

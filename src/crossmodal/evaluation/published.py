@@ -4,9 +4,10 @@ import csv
 import functools
 from importlib.resources import files
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from crossmodal.errors import CrossmodalError
+from crossmodal.plugins import STRICT
 
 Key = tuple[str, str, str, str, str]
 
@@ -14,7 +15,7 @@ Key = tuple[str, str, str, str, str]
 class Published(BaseModel):
     """Which published row stands next to a reproduced one: columns of published/retrieval.csv."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = STRICT
 
     paper: str
     table: str

@@ -17,6 +17,7 @@ import torch
 from pydantic import Field
 
 from crossmodal import backbones, vision
+from crossmodal.devices import device
 from crossmodal.features.base import Feature
 from crossmodal.files import sha256
 from crossmodal.prepared import Item, Prepared
@@ -65,7 +66,7 @@ class Activations(Feature):
             network = backbones.random_network(self.backbone, self.seed)
             self.checksum = ""
         network, self.layers = backbones.read_out(network, self.tap)
-        self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        self.device = device()
         self.network = network.to(self.device, memory_format=torch.channels_last)
 
     def extract(

@@ -18,10 +18,11 @@ from torch.nn.functional import normalize
 from torch.nn.utils.rnn import PackedSequence, pack_sequence
 
 from crossmodal.data import Split, View
+from crossmodal.devices import device
 from crossmodal.errors import CrossmodalError
 from crossmodal.losses import ranking_loss
 from crossmodal.store import Ragged
-from crossmodal.training import GradientMethod, device, shuffled_batches
+from crossmodal.training import GradientMethod, shuffled_batches
 
 ROWS = 512
 WORD_RANGE = 0.1

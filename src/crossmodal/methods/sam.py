@@ -21,9 +21,10 @@ from torch import nn
 from torch.nn.functional import normalize
 
 from crossmodal.data import Split, View
+from crossmodal.devices import device
 from crossmodal.errors import CrossmodalError
 from crossmodal.losses import ranking_loss
-from crossmodal.training import GradientMethod, device, shuffled_batches
+from crossmodal.training import GradientMethod, shuffled_batches
 
 Share = Annotated[float, Field(ge=0, le=1)]
 DIAMETER_SAMPLE = 5000

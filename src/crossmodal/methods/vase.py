@@ -19,13 +19,14 @@ from torch.nn.functional import normalize
 
 from crossmodal.cycle import two_stream_cycle_loss
 from crossmodal.data import Split, View
+from crossmodal.devices import device
 from crossmodal.encoders.davenet import BINS, STRIDE
 from crossmodal.encoders.sequences import Sequences
 from crossmodal.encoders.speech import SpeechEncoder
 from crossmodal.errors import CrossmodalError
 from crossmodal.losses import ranking_loss
 from crossmodal.store import Ragged
-from crossmodal.training import GradientMethod, device, shuffled_batches
+from crossmodal.training import GradientMethod, shuffled_batches
 
 DECAY = 0.1
 IMAGES = 4096  # embedded at a time
