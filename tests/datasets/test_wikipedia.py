@@ -51,7 +51,7 @@ def write_files(raw):
 
 
 def run(raw, tmp_path, validation=2, seed=0):
-    dataset = Wikipedia(validation, seed)
+    dataset = Wikipedia("cmolrs", validation, seed)
     with Writer(tmp_path / "prepared") as out:
         dataset.prepare(raw, out)
         out.check(dataset.counts())
@@ -158,7 +158,12 @@ def test_feature_matrices_of_another_shape_are_named(raw, tmp_path, changes):
 @pytest.mark.parametrize("validation", [0, 2173])
 def test_validation_leaves_something_to_train_on(validation):
     with pytest.raises(CrossmodalError, match=r"wikipedia\.validation"):
-        plugins.make("datasets", "wikipedia", {"validation": validation, "seed": 0}, "wikipedia")
+        plugins.make(
+            "datasets",
+            "wikipedia",
+            {"protocol": "cmolrs", "validation": validation, "seed": 0},
+            "wikipedia",
+        )
 
 
 @pytest.fixture(scope="module")
@@ -169,7 +174,9 @@ def real(tmp_path_factory):
         pytest.skip("CROSSMODAL_MIRROR has no wikipedia")
     home = tmp_path_factory.mktemp("wikipedia")
     prepare(
-        {"plugin": "wikipedia", "options": {"validation": 231, "seed": 0}}, raw, home / "wikipedia"
+        {"plugin": "wikipedia", "options": {"protocol": "cmolrs", "validation": 231, "seed": 0}},
+        raw,
+        home / "wikipedia",
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(home)
