@@ -5,7 +5,7 @@ with four or six; the photographs themselves are those of PASCAL VOC 2008.
 """
 
 import re
-from collections import Counter
+from collections import defaultdict
 from html.parser import HTMLParser
 from pathlib import Path, PurePosixPath
 from typing import Annotated, ClassVar
@@ -79,16 +79,17 @@ class PascalSentences(Dataset):
 
     def _split(self, files: list[str]) -> dict[str, str]:
         """Split of each photograph, the same number from each category."""
-        rng = np.random.default_rng(self.seed)
-        given: Counter[str] = Counter()
+        shuffled = defaultdict(list)
+        for file in np.random.default_rng(self.seed).permutation(files).tolist():
+            shuffled[file.split("/")[0]].append(file)
         order = [split for split, size in zip(SPLITS, SIZES, strict=True) for _ in range(size)]
-        splits = {}
-        for file in rng.permutation(files).tolist():
-            category = file.split("/")[0]
-            # what is one too many goes to the test split, where the counts tell of it
-            splits[file] = [*order, SPLITS[-1]][min(given[category], len(order))]
-            given[category] += 1
-        return {file: splits[file] for file in files}
+        for category, members in shuffled.items():
+            if len(members) != len(order):
+                raise CrossmodalError(
+                    f"{PAGE}: shows {len(members)} photographs of {category!r}, not {len(order)}; "
+                    "get the page again"
+                )
+        return {f: s for members in shuffled.values() for f, s in zip(members, order, strict=True)}
 
 
 class _Page(HTMLParser):

@@ -60,3 +60,25 @@ def pack(path, members):
             info = tarfile.TarInfo(name)
             info.size = len(content)
             archive.addfile(info, io.BytesIO(content))
+
+
+def shrink(patch, plugin, constants):
+    """Give a plug-in's module other constants until the end of the test."""
+    for key, value in constants.items():
+        patch.setattr(f"crossmodal.datasets.{plugin}.{key}", value)
+
+
+def members(path):
+    """Content of each file of an archive."""
+    if path.suffix == ".zip":
+        with zipfile.ZipFile(path) as archive:
+            return {name: archive.read(name) for name in archive.namelist()}
+    with tarfile.open(path) as archive:
+        return {m.name: archive.extractfile(m).read() for m in archive.getmembers()}
+
+
+def repack(path, change):
+    """Write an archive again with `change` applied to its members, a dict to be altered."""
+    contents = members(path)
+    change(contents)
+    pack(path, contents)

@@ -49,6 +49,7 @@ RELEVANT = [
     "sea",
     "tree",
 ]
+FILES = ("mirflickr25k.zip", "mirflickr25k_annotations_v080.zip", "flickr_data.tar.gz")
 PHOTOGRAPHS, TRAIN, WORDS = 150, 100, 60
 # without tags, without a label, and with neither; the second have tags that were not counted
 UNTAGGED, UNCOUNTED, UNLABELLED = (2, 101), (3, 102), (5, 101, 103)
@@ -72,7 +73,7 @@ def make(folder, rng):
     main = rng.integers(0, len(POTENTIAL), PHOTOGRAPHS + 1)
     other = rng.integers(0, len(POTENTIAL), PHOTOGRAPHS + 1)
     numbers = range(1, PHOTOGRAPHS + 1)
-    pack(folder / "mirflickr25k_annotations_v080.zip", _annotations(numbers, main, other))
+    pack(folder / FILES[1], _annotations(numbers, main, other))
     counts = np.zeros((PHOTOGRAPHS, WORDS), int)
     members = {"mirflickr/doc/common_tags.txt": "explore 1483\n"}
     for n in numbers:
@@ -83,8 +84,8 @@ def make(folder, rng):
         members[f"mirflickr/im{n}.jpg"] = photograph(main[n], len(POTENTIAL), rng)
         members[f"mirflickr/meta/tags/tags{n}.txt"] = "".join(f"{line}\r\n" for line in lines)
         members[f"mirflickr/meta/tags_raw/tags{n}.txt"] = "Raw Tag\n"
-    pack(folder / "mirflickr25k.zip", members)
-    pack(folder / "flickr_data.tar.gz", _flickr_data(counts))
+    pack(folder / FILES[0], members)
+    pack(folder / FILES[2], _flickr_data(counts))
 
 
 def _annotations(numbers, main, other):
@@ -98,15 +99,21 @@ def _annotations(numbers, main, other):
     return {"README.txt": "MIRFLICKR annotations v080, 25000 images\n", **files}
 
 
-def _flickr_data(counts):
+def stored(counts):
+    """A sparse matrix as Srivastava and Salakhutdinov store it."""
     matrix = scipy.sparse.csr_matrix(counts, dtype=np.float32)
-    stream, labels = io.BytesIO(), io.BytesIO()
     arrays = {name: getattr(matrix, name) for name in ("data", "indices", "indptr")}
+    stream = io.BytesIO()
     np.savez(stream, shape=matrix.shape, **arrays)
+    return stream.getvalue()
+
+
+def _flickr_data(counts):
+    labels = io.BytesIO()
     np.save(labels, np.zeros((len(counts), 38)))
     vocabulary = "".join(f"{w} tag{w} 100\n" for w in range(WORDS))
     return {
         "flickr/labels.npy": labels.getvalue(),
-        "flickr/text/text_all_2000_labelled.npz": stream.getvalue(),
+        "flickr/text/text_all_2000_labelled.npz": stored(counts),
         "flickr/text/vocab.txt": vocabulary,
     }

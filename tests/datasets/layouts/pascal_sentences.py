@@ -25,9 +25,10 @@ CATEGORIES = [
     "tvmonitor",
 ]
 SIZES = (4, 2, 2)
-SMALL = small("pascal_sentences", SIZES=SIZES)
+CONSTANTS = {"SIZES": SIZES}
+SMALL = small("pascal_sentences", **CONSTANTS)
 DATASETS = {"pascal_sentences": {"seed": 0}}
-VIEWS = {"image": "colour", "text": "bow"}
+VIEWS = {"image": "colour", "text": "bow_item"}
 LABELS, METHODS = {"pascal_sentences": "single"}, ["cca", "sam"]
 FEW, MANY = ("aeroplane/2008_000001.jpg", 4), ("tvmonitor/2008_000159.jpg", 6)
 SHARED = "2008_000001.jpg"  # shows two categories
