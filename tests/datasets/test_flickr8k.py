@@ -142,8 +142,7 @@ def test_a_wrong_line_is_named_with_file_and_number(raw, tmp_path, line):
 def test_a_text_file_that_is_not_there_is_named(raw, tmp_path, name):
     write_texts(raw, leave_out=name)
     found = failure(raw, tmp_path)
-    assert "Flickr8k_text.zip" in found
-    assert repr(name) in found
+    assert f"Flickr8k_text.zip: {name}: the archive holds 0 such files" in found
 
 
 @pytest.mark.parametrize("name", ["Flickr8k_text.zip", "Flickr8k_Dataset.zip"])

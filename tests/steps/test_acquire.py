@@ -193,7 +193,7 @@ def test_several_members_at_once_fetch_the_archive_once(server, monkeypatch, out
 def test_an_archive_needs_exactly_one_such_member(server, publish, output, members, count):
     server.files["/all.zip"] = archive(**dict.fromkeys(members, b"content"))
     publish(f"{server.url}/all.zip#a.mat")
-    assert f"holds {count} files 'a.mat'; need one" in failure(output)
+    assert f"all.zip: a.mat: the archive holds {count} such files, need one" in failure(output)
 
 
 def damaged_archive():

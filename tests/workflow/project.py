@@ -114,7 +114,7 @@ class Project:
     def call(self, *command: str, fails: bool = False) -> str:
         """What a command prints; it must succeed, or fail."""
         process = self.start(*command)
-        output, _ = process.communicate(timeout=600)
+        output, _ = process.communicate(timeout=1200)
         assert (process.returncode != 0) == fails, output
         return output
 

@@ -1,11 +1,10 @@
 """Flickr8k (Hodosh et al. 2013): 8,000 photographs in official splits, five captions each."""
 
-import zipfile
-import zlib
 from collections import defaultdict
 from pathlib import Path
 from typing import ClassVar
 
+from crossmodal.archives import Archive
 from crossmodal.datasets.base import Dataset, Source
 from crossmodal.errors import CrossmodalError
 from crossmodal.prepared import Writer
@@ -41,10 +40,10 @@ class Flickr8k(Dataset):
 
     def prepare(self, raw: Path, out: Writer) -> None:
         """Read the two archives; see `Dataset.prepare`."""
-        with _open(raw / TEXTS) as texts, _open(raw / IMAGES) as images:
-            captions = _read_captions(_read_text(texts, CAPTIONS))
-            members = {Path(m).name: m for m in images.namelist() if "__MACOSX" not in m}
-            lists = {split: _read_text(texts, name).split() for split, name in LISTS.items()}
+        with Archive(raw / TEXTS) as texts, Archive(raw / IMAGES) as images:
+            captions = _read_captions(texts.text(CAPTIONS))
+            members = {Path(member).name: member for member in images.names}
+            lists = {split: texts.text(name).split() for split, name in LISTS.items()}
             files = [(split, file) for split, listed in lists.items() for file in listed]
             for split, file in track(files, len(files), "prepare flickr8k"):
                 if file not in members or len(captions[file]) < CAPTIONS_PER_IMAGE:
@@ -53,34 +52,10 @@ class Flickr8k(Dataset):
                         f"in {TEXTS} and is{' not' * (file not in members)} in {IMAGES}; get both "
                         "again"
                     )
-                out.item(Path(file).stem, split, image=_read(images, members[file]), suffix=".jpg")
+                id, image = Path(file).stem, images.read(members[file])
+                out.item(id, split, image=image, suffix=".jpg")
                 for number, text in sorted(captions[file].items())[:CAPTIONS_PER_IMAGE]:
-                    out.caption(f"{Path(file).stem}#{number}", Path(file).stem, text)
-
-
-def _open(path: Path) -> zipfile.ZipFile:
-    try:
-        return zipfile.ZipFile(path)
-    except (OSError, zipfile.BadZipFile) as error:
-        raise CrossmodalError(f"{path}: {error}; delete it and download it again") from error
-
-
-def _read_text(archive: zipfile.ZipFile, name: str) -> str:
-    """A text file of an archive, wherever in it the file lies."""
-    found = [m for m in archive.namelist() if Path(m).name == name and "__MACOSX" not in m]
-    if len(found) != 1:
-        raise CrossmodalError(f"{archive.filename}: holds {len(found)} files {name!r}; need one")
-    try:
-        return _read(archive, found[0]).decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise CrossmodalError(f"{archive.filename}: {name}: {error}; download it again") from error
-
-
-def _read(archive: zipfile.ZipFile, member: str) -> bytes:
-    try:
-        return archive.read(member)
-    except (zipfile.BadZipFile, zlib.error) as error:
-        raise CrossmodalError(f"{archive.filename}: {member}: {error}; get it again") from error
+                    out.caption(f"{id}#{number}", id, text)
 
 
 def _read_captions(text: str) -> dict[str, dict[int, str]]:

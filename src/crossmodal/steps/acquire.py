@@ -4,12 +4,11 @@ import fcntl
 import os
 import shutil
 import sys
-import zipfile
-import zlib
 from pathlib import Path
 from typing import get_args
 
 from crossmodal import plugins
+from crossmodal.archives import Archive
 from crossmodal.checkpoints import FOLDER
 from crossmodal.datasets.base import Source
 from crossmodal.errors import CrossmodalError
@@ -95,7 +94,7 @@ def _archive(url: str) -> Path:
 
 
 def _retrieve(url: str, path: Path) -> None:
-    """Fetch a file, or with `<archive>#<member>` one member of a zip archive."""
+    """Fetch a file, or with `<archive>#<member>` one member of an archive."""
     address, _, member = url.partition("#")
     if not member:
         _get(address, path)
@@ -108,15 +107,8 @@ def _retrieve(url: str, path: Path) -> None:
         if not archive.exists():
             with replacing(archive) as temporary:
                 _get(address, temporary)
-    try:
-        with zipfile.ZipFile(archive) as opened:
-            found = [m for m in opened.namelist() if m == member or m.endswith(f"/{member}")]
-            if len(found) != 1:
-                raise CrossmodalError(f"{archive}: holds {len(found)} files {member!r}; need one")
-            with opened.open(found[0]) as stream, path.open("wb") as target:
-                shutil.copyfileobj(stream, target)
-    except (OSError, zipfile.BadZipFile, zlib.error) as error:
-        raise CrossmodalError(f"{archive.name}: not a whole zip archive ({error})") from error
+    with Archive(archive) as opened:
+        path.write_bytes(opened.read(opened.locate(member)))
 
 
 def _get(url: str, path: Path) -> None:
