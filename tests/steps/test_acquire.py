@@ -111,15 +111,30 @@ def test_every_address_that_failed_is_named_with_what_to_do(server, publish, out
     publish(f"{server.url}/first/a.mat", f"{server.url}/second/a.mat")
     found = failure(output)
     assert found.count("404") == 2
-    for fragment in ("/first/a.mat", "/second/a.mat", HELP, str(output), MIRROR, "toy/a.mat"):
+    for fragment in ("/first/a.mat", "/second/a.mat", HELP, str(output), MIRROR, "<mirror>/toy"):
         assert fragment in found
 
 
-def test_a_file_without_an_address_says_what_to_do(publish, output):
-    publish()
-    found = failure(output)
-    assert HELP in found
-    assert str(output) in found
+def test_files_without_an_address_are_listed_with_where_to_get_and_to_put_them(monkeypatch, output):
+    asked = Source("a.mat", help="Sign the form at https://example.org/form.", bytes=2_500_000)
+    sources = (
+        asked,
+        Source("b.mat", help="Sign the form at https://example.org/form."),
+        Source("c.mat", ("http://127.0.0.1:1/c.mat",)),
+        Source("d.mat", help="It is in the b.zip of the same page."),
+    )
+    monkeypatch.setattr("crossmodal.plugins.load", lambda *_: SimpleNamespace(sources=sources))
+    monkeypatch.delenv(MIRROR, raising=False)
+    output.parent.mkdir(parents=True)
+    output.with_name("d.mat").touch()
+    with pytest.raises(CrossmodalError) as caught:
+        download("toy", output)
+    assert str(caught.value).splitlines() == [
+        f"{output}: could not be fetched.",
+        f"Put into {output.parent}, or into <mirror>/toy with {MIRROR} naming <mirror>:",
+        "  a.mat (2.5 MB): Sign the form at https://example.org/form.",
+        "  b.mat: Sign the form at https://example.org/form.",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,14 @@
 import fcntl
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path, PurePath
 from typing import get_args
 from urllib.parse import urlsplit
+
+from rich.filesize import decimal
 
 from crossmodal import plugins
 from crossmodal.archives import Archive
@@ -36,7 +38,7 @@ def download(dataset: str, output: Path) -> None:
         raise CrossmodalError(f"{dataset}: no file {output.name!r}; it has: {', '.join(sources)}")
     source = sources[output.name]
     if mirror := os.environ.get(MIRROR):
-        _fetch_from_mirror(mirror, f"{dataset}/{source.file}", output)
+        _fetch_from_mirror(mirror, f"{dataset}/{source.file}", output, source.help)
         return
     failures = ""
     for url in source.urls:
@@ -44,10 +46,24 @@ def download(dataset: str, output: Path) -> None:
             _clear_archives(sources.values(), output.parent)
             return
         failures += f"\n  {failure}"
+    by_hand = [source, *(s for s in missing(sources.values(), output.parent) if not s.urls)]
     raise CrossmodalError(
-        f"{output}: could not be fetched.{failures}\n  {source.help} Put it at {output}, "
-        f"or in a mirror at <mirror>/{dataset}/{source.file} and set {MIRROR}."
+        f"{output}: could not be fetched.{failures}\n{instructions(by_hand, output.parent)}"
     )
+
+
+def missing(sources: Iterable[Source], raw: Path) -> list[Source]:
+    """The published files that are not in a dataset's folder `raw`."""
+    return [source for source in sources if not (raw / source.file).exists()]
+
+
+def instructions(sources: Iterable[Source], raw: Path) -> str:
+    """What to get by hand, where, and which folder to put it in: one line per file."""
+    lines = [
+        f"Put into {raw}, or into <mirror>/{raw.name} with {MIRROR} naming <mirror>:",
+        *(f"  {s.file}{f' ({decimal(s.bytes)})' if s.bytes else ''}: {s.help}" for s in sources),
+    ]
+    return "\n".join(dict.fromkeys(lines))
 
 
 def fetch_weights(output: Path) -> None:
@@ -77,17 +93,18 @@ def fetch_weights(output: Path) -> None:
     shutil.rmtree(_folder(url))
 
 
-def _fetch_from_mirror(mirror: str, name: str, output: Path) -> None:
+def _fetch_from_mirror(mirror: str, name: str, output: Path, help: str = "") -> None:
+    advice = f"add it to the mirror, or unset {MIRROR}. {help}".rstrip()
     if "://" in mirror:
         url = f"{mirror.rstrip('/')}/{name}"
         if failure := _attempt(url, Source(output.name), output):
-            raise CrossmodalError(f"{failure}; add it to the mirror, or unset {MIRROR}")
+            raise CrossmodalError(f"{failure}; {advice}")
         shutil.rmtree(_folder(url))
     elif (path := Path(mirror) / name).is_file():
         with _writing(output), replacing(output) as temporary:
             shutil.copyfile(path, temporary)
     else:
-        raise CrossmodalError(f"{path}: not in the mirror; add it, or unset {MIRROR}")
+        raise CrossmodalError(f"{path}: not in the mirror; {advice}")
 
 
 def _attempt(
@@ -111,15 +128,11 @@ def _folder(url: str) -> Path:
     return ARCHIVES / digest(url.partition("#")[0])
 
 
-def _clear_archives(sources: Iterable[Source], folder: Path) -> None:
+def _clear_archives(sources: Collection[Source], folder: Path) -> None:
     """Remove what is kept of addresses of which every file has come."""
-    needed, known = set(), set()
-    for source in sources:
-        addresses = {_folder(url) for url in source.urls}
-        known |= addresses
-        if not (folder / source.file).exists():
-            needed |= addresses
-    for done in known - needed:
+    wanted = {_folder(url) for source in missing(sources, folder) for url in source.urls}
+    known = {_folder(url) for source in sources for url in source.urls}
+    for done in known - wanted:
         shutil.rmtree(done, ignore_errors=True)
 
 
