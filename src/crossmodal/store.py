@@ -1,8 +1,8 @@
 """Feature files: one HDF5 file per dataset and feature, complete or absent.
 
 Layout: `ids` (n,) row ids; `items` (n,) the item each row belongs to; `features` (n, d), or for
-sequences `values` (sum of lengths, ...) with `offsets` (n + 1,); attribute `meta`, a JSON object
-with the options, the library versions and whatever the extractor learnt (a vocabulary, say).
+sequences `values` (sum of lengths, ...) with `offsets` (n + 1,); `meta` (1,), a JSON object with
+the options, the library versions and whatever the extractor learnt (a vocabulary, say).
 """
 
 import json
@@ -111,10 +111,9 @@ def write_features(
     if len(kinds) > 1:
         raise CrossmodalError(f"{path}: chunks of different widths or types: {kinds}")
     ((ragged, width, dtype),) = kinds
-    strings = h5py.string_dtype("utf-8")
     with replacing(path) as temporary, h5py.File(temporary, "w") as file:
-        file.create_dataset("ids", data=ids, dtype=strings)
-        file.create_dataset("items", data=items, dtype=strings)
+        _write_strings(file, "ids", ids)
+        _write_strings(file, "items", items)
         if ragged:
             lengths = np.concatenate([chunk.lengths for chunk in chunks])
             file["offsets"] = np.concatenate([[0], np.cumsum(lengths)])
@@ -122,7 +121,13 @@ def write_features(
             _fill(values, (chunk.values for chunk in chunks))
         else:
             _fill(file.create_dataset("features", (rows, *width), dtype), chunks)
-        file.create_dataset("meta", data=json.dumps(meta, sort_keys=True), dtype=strings)
+        _write_strings(file, "meta", [json.dumps(meta, sort_keys=True)])
+
+
+def _write_strings(file: h5py.File, name: str, strings: list[str]) -> None:
+    """Strings of one length, padded: damaged ones of any length would make HDF5 hang."""
+    encoded = np.array([string.encode() for string in strings])
+    file[name] = encoded.astype(h5py.string_dtype("utf-8", encoded.itemsize))
 
 
 def _kind(chunk: Rows) -> tuple[bool, tuple[int, ...], np.dtype]:
@@ -183,14 +188,22 @@ def _part(file: h5py.File, name: str) -> h5py.Dataset:
 
 def _read_head(file: h5py.File) -> tuple[list[str], list[str]]:
     """Ids of the rows and of their items."""
-    ids, items = (_part(file, name).asstr()[()].tolist() for name in ("ids", "items"))
+    ids, items = _read_strings(file, "ids"), _read_strings(file, "items")
     if len(ids) != len(items):
         raise ValueError(f"{len(items)} items for {len(ids)} ids")
     return ids, items
 
 
 def _read_meta(file: h5py.File) -> dict[str, Any]:
-    return json.loads(_part(file, "meta").asstr()[()])
+    (meta,) = _read_strings(file, "meta")
+    return json.loads(meta)
+
+
+def _read_strings(file: h5py.File, name: str) -> list[str]:
+    found = _part(file, name)
+    if found.dtype.kind != "S":
+        raise ValueError(f"{name} are no strings of one length")
+    return found.asstr()[()].tolist()
 
 
 def _read_rows(file: h5py.File, rows: np.ndarray, total: int) -> Rows:
