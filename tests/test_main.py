@@ -51,10 +51,9 @@ CALLS = {
         [SPEC, Path("a.md"), [Path("0.json"), Path("1.json")]],
     ),
     "curves": (
-        ["learning.csv", "precision.csv", "0.json", "1.json", "--models", "models"],
+        ["learning.csv", "precision.csv", "0.json", "--models", "models"],
         "curves.curves",
-        [Path("learning.csv"), Path("precision.csv"), [Path("0.json"), Path("1.json")]]
-        + [Path("models")],
+        [Path("learning.csv"), Path("precision.csv"), [Path("0.json")], Path("models")],
     ),
     "figures": (
         [json.dumps(SPEC), "learning.svg", "precision.svg", "--curves", "curves"],
