@@ -124,9 +124,10 @@ def _read_features(path: Path) -> dict[str, np.ndarray]:
         parts = []
         for part, (_, suffix) in PARTS.items():
             key, shape = f"{prefix}_{suffix}", (COUNTS[part], width)
-            if np.shape(matrices[key]) != shape:
+            matrix = np.asarray(matrices[key])
+            if matrix.shape != shape or matrix.dtype.kind not in "fiu":
                 raise CrossmodalError(f"{path}: no matrix {key!r} of {shape}; get the file again")
-            parts.append(matrices[key])
+            parts.append(matrix)
         found[name] = np.concatenate(parts).astype(np.float32)
     return found
 
