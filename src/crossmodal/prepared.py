@@ -118,9 +118,23 @@ class Writer:
         self.splits[id] = split
 
     def caption(
-        self, id: str, item: str, text: str = "", audio: bytes | None = None, suffix: str = ""
+        self,
+        id: str,
+        item: str,
+        text: str = "",
+        audio: bytes | None = None,
+        suffix: str = "",
+        tags: bool = False,
     ) -> None:
         """Add a caption of an item: text, an encoded audio file, or both.
+
+        Args:
+            id: Unique id.
+            item: Id of the item.
+            text: What is said.
+            audio: Encoded audio file.
+            suffix: File suffix of the audio, '.wav' say.
+            tags: The text is a list of tags, which may be empty.
 
         Raises:
             CrossmodalError: If the id was given before or is no name, there is no such item, or
@@ -130,7 +144,7 @@ class Writer:
             raise self._refusal(f"caption {id!r}", "is there twice")
         if item not in self.items:
             raise self._refusal(f"caption {id!r}", f"is of unknown item {item!r}")
-        if not text.strip() and audio is None:
+        if not text.strip() and audio is None and not tags:
             raise self._refusal(f"caption {id!r}", "has neither text nor audio")
         if not _is_writable(text):
             raise self._refusal(f"caption {id!r}", f"text {text[:40]!r} cannot be kept in a CSV")

@@ -105,7 +105,7 @@ class NusWide(Dataset):
                 category = "" if self.protocol == "81" else names[0]
                 image = images.read(f"{root}{paths[row]}")
                 out.item(id, splits[row], category, names, image, ".jpg")
-                out.caption(f"{id}#0", id, captions[row])
+                out.caption(f"{id}#0", id, captions[row], tags=True)
         out.published("tags", tags[list(splits)].astype(np.uint8))
 
     def _split(
