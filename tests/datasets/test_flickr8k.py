@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from crossmodal.datasets.flickr8k import Flickr8k
-from crossmodal.errors import CrossmodalError
 from crossmodal.prepared import Prepared
 from crossmodal.steps.prepare import prepare
 
@@ -62,16 +61,9 @@ def write_images(raw, files=(*FILES, UNLISTED)):
             archive.writestr(f"__MACOSX/Flicker8k_Dataset/._{file}", b"\x00\x05")
 
 
-def run(raw, tmp_path):
-    prepare({"plugin": "flickr8k", "options": {}}, raw, tmp_path / "prepared")
+def run(raw, tmp_path, speech="none"):
+    prepare({"plugin": "flickr8k", "options": {"speech": speech}}, raw, tmp_path / "prepared")
     return Prepared(tmp_path / "prepared")
-
-
-def failure(raw, tmp_path):
-    with pytest.raises(CrossmodalError) as caught:
-        run(raw, tmp_path)
-    assert list((tmp_path / "prepared").iterdir()) == []
-    return str(caught.value)
 
 
 def test_the_listed_images_are_items_in_their_official_split(raw, tmp_path):
@@ -103,57 +95,57 @@ def test_captions_may_come_in_any_order(raw, tmp_path):
     assert run(raw, tmp_path).captions == expected
 
 
-def test_a_missing_image_is_named(raw, tmp_path):
+def test_a_missing_image_is_named(raw, tmp_path, failure):
     write_images(raw, [file for file in FILES if file != FILES[3]])
-    found = failure(raw, tmp_path)
+    found = failure(run, raw, tmp_path)
     for fragment in (repr(FILES[3]), "'validation'", "is not in Flickr8k_Dataset.zip"):
         assert fragment in found
 
 
-def test_a_missing_caption_is_named(raw, tmp_path):
+def test_a_missing_caption_is_named(raw, tmp_path, failure):
     write_texts(raw, {k: v for k, v in CAPTIONS.items() if k != f"{FILES[4]}#2"})
-    found = failure(raw, tmp_path)
+    found = failure(run, raw, tmp_path)
     for fragment in (repr(FILES[4]), "'test'", "4 captions in Flickr8k_text.zip"):
         assert fragment in found
 
 
-def test_an_image_in_two_splits_is_named(raw, tmp_path):
+def test_an_image_in_two_splits_is_named(raw, tmp_path, failure):
     write_texts(raw, test=[FILES[0], FILES[5]])
-    assert repr(Path(FILES[0]).stem) in failure(raw, tmp_path)
+    assert repr(Path(FILES[0]).stem) in failure(run, raw, tmp_path)
 
 
-def test_a_list_cut_short_is_refused(raw, tmp_path):
+def test_a_list_cut_short_is_refused(raw, tmp_path, failure):
     write_texts(raw, train=FILES[:2])
-    assert "2 items in split 'train', but the dataset declares 3" in failure(raw, tmp_path)
+    assert "2 items in split 'train', but the dataset declares 3" in failure(run, raw, tmp_path)
 
 
 @pytest.mark.parametrize(
     "line",
     ["a.jpg#0 no tab\n", "a.jpg\tno number\n", "a.jpg#x\tno number\n", "a.jpg#0\t \n", "#0 a.jpg"],
 )
-def test_a_wrong_line_is_named_with_file_and_number(raw, tmp_path, line):
+def test_a_wrong_line_is_named_with_file_and_number(raw, tmp_path, line, failure):
     write_texts(raw, extra_line=line)
-    found = failure(raw, tmp_path)
+    found = failure(run, raw, tmp_path)
     for fragment in ("Flickr8k.token.txt", f"line {len(CAPTIONS) + 1}", repr(line.rstrip("\n"))):
         assert fragment in found
 
 
 @pytest.mark.parametrize("name", ["Flickr8k.token.txt", "Flickr_8k.devImages.txt"])
-def test_a_text_file_that_is_not_there_is_named(raw, tmp_path, name):
+def test_a_text_file_that_is_not_there_is_named(raw, tmp_path, name, failure):
     write_texts(raw, leave_out=name)
-    found = failure(raw, tmp_path)
+    found = failure(run, raw, tmp_path)
     assert f"Flickr8k_text.zip: {name}: the archive holds 0 such files" in found
 
 
 @pytest.mark.parametrize("name", ["Flickr8k_text.zip", "Flickr8k_Dataset.zip"])
 @pytest.mark.parametrize("damage", ["missing", "cut", "page"])
-def test_a_missing_or_damaged_archive_is_named(raw, tmp_path, name, damage):
+def test_a_missing_or_damaged_archive_is_named(raw, tmp_path, name, damage, failure):
     path = raw / name
     content = path.read_bytes()
     path.unlink()
     if damage != "missing":
         path.write_bytes(content[:-40] if damage == "cut" else b"<html>no such page</html>")
-    assert str(path) in failure(raw, tmp_path)
+    assert str(path) in failure(run, raw, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -164,15 +156,15 @@ def test_a_missing_or_damaged_archive_is_named(raw, tmp_path, name, damage):
     ],
     ids=["image", "list"],
 )
-def test_a_damaged_member_is_named(raw, tmp_path, name, member):
+def test_a_damaged_member_is_named(raw, tmp_path, name, member, failure):
     path = raw / name
     damaged = path.read_bytes().replace(member, member[:-1] + b"?")
     assert damaged != path.read_bytes()
     path.write_bytes(damaged)
-    assert str(path) in failure(raw, tmp_path)
+    assert str(path) in failure(run, raw, tmp_path)
 
 
-def test_text_that_is_not_utf8_is_named(raw, tmp_path):
+def test_text_that_is_not_utf8_is_named(raw, tmp_path, failure):
     path = raw / "Flickr8k_text.zip"
     with zipfile.ZipFile(path) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
@@ -182,7 +174,7 @@ def test_text_that_is_not_utf8_is_named(raw, tmp_path):
         for name, content in members.items():
             archive.writestr(name, content)
     path.write_bytes(stream.getvalue())
-    found = failure(raw, tmp_path)
+    found = failure(run, raw, tmp_path)
     assert "Flickr8k_text.zip" in found
     assert "Flickr8k.token.txt" in found
 

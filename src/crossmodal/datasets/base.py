@@ -31,16 +31,26 @@ class Dataset(ABC):
     """Items with labels and splits, made from published files.
 
     A subclass is the dataset; its `__init__` takes the options of `datasets.<name>` in params.yaml.
+
+    Attributes:
+        sources: All that its authors publish; an instance may set those that its options need.
+        licence: Terms of use.
+        citation: What to cite.
+        redistribution: Whether the files may be passed on.
     """
 
-    sources: ClassVar[tuple[Source, ...]] = ()
+    sources: tuple[Source, ...] = ()
     licence: ClassVar[str]
     citation: ClassVar[str]
     redistribution: ClassVar[bool] = False
 
     @abstractmethod
-    def counts(self) -> dict[str, int]:
-        """Number of items that each split must have; asserted after `prepare`."""
+    def counts(self) -> dict[str, int] | None:
+        """Number of items that each split must have, asserted after `prepare`; None: any."""
+
+    def files(self) -> list[Path]:
+        """The user's own files that `prepare` reads; a change of one prepares the dataset again."""
+        return []
 
     @abstractmethod
     def prepare(self, raw: Path, out: Writer) -> None:

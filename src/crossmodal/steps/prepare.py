@@ -21,4 +21,5 @@ def prepare(spec: dict[str, Any], raw: Path, output: Path) -> None:
     dataset = plugins.make("datasets", spec["plugin"], spec["options"], f"datasets.{output.name}")
     with Writer(output) as out:
         dataset.prepare(raw, out)
-        out.check(dataset.counts())
+        if (counts := dataset.counts()) is not None:
+            out.check(counts)
