@@ -1,10 +1,16 @@
 import io
 import os
+import tarfile
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
+import soundfile
 
+from crossmodal import plugins
+from crossmodal.archives import Archive
+from crossmodal.datasets import flickr8k
 from crossmodal.datasets.flickr8k import Flickr8k
 from crossmodal.prepared import Prepared
 from crossmodal.steps.prepare import prepare
@@ -190,3 +196,100 @@ def test_the_real_dataset_has_the_official_sizes(tmp_path):
     assert len(dataset.captions) == 40_000
     assert all(caption.text for caption in dataset.captions)
     assert all(dataset.read(item.image)[:2] == b"\xff\xd8" for item in dataset.items[::100])
+
+
+@pytest.fixture
+def spoken(small):
+    return small("flickr8k")
+
+
+def recordings(raw):
+    with tarfile.open(raw / "flickr_audio.tar.gz") as archive:
+        return {Path(m.name).name: archive.extractfile(m).read() for m in archive.getmembers()}
+
+
+def caption_files(raw):
+    """Image file and number of each listed caption."""
+    lines = recordings(raw)["wav2capt.txt"].decode().splitlines()
+    return ["".join(line.split()[1:]) for line in lines]
+
+
+def test_recorded_captions_are_those_of_the_images_with_the_recording_of_each(spoken):
+    silent, dataset = spoken.prepare(speech="none"), spoken.prepare(speech="recorded")
+    assert dataset.items == silent.items
+    assert {c.id: c.text for c in dataset.captions} == {c.id: c.text for c in silent.captions}
+    wavs = recordings(spoken.raw)
+    for caption in dataset.captions:
+        assert caption.audio == f"speech/{caption.id}.wav"
+        assert dataset.read(caption.audio) == wavs[f"{caption.id.replace('#', '_')}.wav"]
+
+
+def test_a_caption_whose_recording_is_missing_is_left_out_and_named(spoken, capsys):
+    names = caption_files(spoken.raw)
+    spoken.layout.write_recordings(spoken.raw, names, np.random.default_rng(0), lost=names[3:5])
+    left_out = {name.replace(".jpg", "") for name in names[3:5]}
+    expected = {caption.id for caption in spoken.prepare(speech="none").captions} - left_out
+    assert {caption.id for caption in spoken.prepare().captions} == expected
+    told = capsys.readouterr().err
+    assert all(id in told for id in left_out)
+
+
+def test_an_image_without_any_recording_is_named(spoken, failure):
+    names = caption_files(spoken.raw)
+    spoken.layout.write_recordings(spoken.raw, names, np.random.default_rng(0), lost=names[5:10])
+    message = failure(spoken.prepare)
+    assert "flickr_audio.tar.gz: 1 images have no recording" in message
+    assert repr(Path(names[5]).stem) in message
+
+
+@pytest.mark.parametrize("line", ["a.wav a.jpg 0", "a.wav a.jpg", "a.mp3 a.jpg #0", "a.wav a #x"])
+def test_a_wrong_line_of_the_recordings_is_named(spoken, failure, line):
+    with tarfile.open(spoken.raw / "flickr_audio.tar.gz", "w:gz") as archive:
+        content = f"b.wav b.jpg #0\n{line}\n".encode()
+        info = tarfile.TarInfo("flickr_audio/wav2capt.txt")
+        info.size = len(content)
+        archive.addfile(info, io.BytesIO(content))
+    found = failure(spoken.prepare)
+    assert f"wav2capt.txt: line 2: {line!r}" in found
+
+
+def test_synthetic_captions_are_speech_that_repeats_for_any_number_of_workers(
+    spoken, monkeypatch, tmp_path
+):
+    pytest.importorskip("espeakng_loader")
+    monkeypatch.setattr("crossmodal.datasets.flickr8k.BATCH", 60)
+    contents = []
+    for workers in (1, 2):
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _, n=workers: set(range(n)))
+        dataset = spoken.prepare(speech="synthetic")
+        contents.append([dataset.read(caption.audio) for caption in dataset.captions])
+    assert contents[0] == contents[1]
+    assert len(set(contents[0])) == len(dataset.captions) == 5 * len(dataset.items)
+    for caption, content in zip(dataset.captions[::20], contents[0][::20], strict=True):
+        samples, rate = soundfile.read(io.BytesIO(content))
+        assert rate == 16_000
+        assert 0.02 < len(samples) / rate / len(caption.text) < 0.12  # seconds per letter
+
+
+@pytest.mark.parametrize("speech", ["none", "recorded", "synthetic"])
+def test_recordings_are_needed_only_where_they_are_asked_for(speech):
+    dataset = plugins.make("datasets", "flickr8k", {"speech": speech}, "datasets.flickr8k")
+    files = {source.file for source in dataset.sources}
+    assert ("flickr_audio.tar.gz" in files) == (speech == "recorded")
+    assert files <= {source.file for source in Flickr8k.sources}
+
+
+@pytest.mark.real
+def test_the_synthesiser_speaks_real_captions():
+    raw = Path(os.environ.get("CROSSMODAL_MIRROR", "none")) / "flickr8k"
+    if not raw.is_dir():
+        pytest.skip("CROSSMODAL_MIRROR has no flickr8k")
+    pytest.importorskip("espeakng_loader")
+    with Archive(raw / "Flickr8k_text.zip") as texts:
+        captions = flickr8k._read_captions(texts.text("Flickr8k.token.txt"))
+    texts = sorted((text for numbered in captions.values() for text in numbered.values()), key=len)
+    for text in [*texts[:20], *texts[-2:]]:
+        ((_, content),) = flickr8k._speak([(0, ("a#0", text))])
+        samples, rate = soundfile.read(io.BytesIO(content))
+        assert np.isfinite(samples).all()
+        assert len(samples) > 0.1 * rate

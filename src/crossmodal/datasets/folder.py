@@ -10,7 +10,8 @@ two of `image`, `text` and `audio` are needed:
 - `labels`: separated by `;`, the first is the item's category;
 - `split`: train, validation or test; without the column, splits are drawn.
 
-The last three belong to the item: they may stay empty in all of its rows but one.
+The last three belong to the item: they may stay empty in all of its rows but one. An item has
+something of each of `image`, `text` and `audio` that is a column.
 """
 
 import io
