@@ -18,6 +18,9 @@ import numpy as np
 from crossmodal.errors import CrossmodalError
 from crossmodal.files import replacing
 
+# what h5py and JSON meet in damaged files
+DAMAGE = (OSError, LookupError, TypeError, ValueError, AttributeError, RuntimeError, MemoryError)
+
 
 @dataclass(frozen=True)
 class Ragged:
@@ -143,8 +146,7 @@ def open_features(path: Path) -> FeatureFile:
     """
     with _damage(path):
         file = h5py.File(path)
-        head = [file[name].asstr()[()].tolist() for name in ("ids", "items")]
-        return FeatureFile(*head, file["features"], json.loads(file["meta"].asstr()[()]))
+        return FeatureFile(*_read_head(file), _part(file, "features"), _read_meta(file))
 
 
 def read_features(path: Path, items: set[str] | None = None) -> FeatureFile:
@@ -154,10 +156,10 @@ def read_features(path: Path, items: set[str] | None = None) -> FeatureFile:
         CrossmodalError: If the file is missing, damaged, or its parts do not fit together.
     """
     with _damage(path), h5py.File(path) as file:
-        ids, owners = file["ids"].asstr()[()].tolist(), file["items"].asstr()[()].tolist()
+        ids, owners = _read_head(file)
         rows = np.array([i for i, o in enumerate(owners) if items is None or o in items], int)
         features = _read_rows(file, rows, len(ids))
-        meta = json.loads(file["meta"].asstr()[()])
+        meta = _read_meta(file)
     return FeatureFile([ids[r] for r in rows], [owners[r] for r in rows], features, meta)
 
 
@@ -165,22 +167,44 @@ def read_features(path: Path, items: set[str] | None = None) -> FeatureFile:
 def _damage(path: Path) -> Iterator[None]:
     try:
         yield
-    except (OSError, KeyError, TypeError, ValueError) as error:
+    except DAMAGE as error:
         raise CrossmodalError(
             f"{path}: not a whole feature file ({error}); delete it and run again"
         ) from error
 
 
+def _part(file: h5py.File, name: str) -> h5py.Dataset:
+    """A dataset of the file, which holds as much as it says."""
+    found = file[name]
+    if found.nbytes > Path(file.filename).stat().st_size:  # or memory for all of it would be taken
+        raise ValueError(f"{name} say that they have {found.shape} entries")
+    return found
+
+
+def _read_head(file: h5py.File) -> tuple[list[str], list[str]]:
+    """Ids of the rows and of their items."""
+    ids, items = (_part(file, name).asstr()[()].tolist() for name in ("ids", "items"))
+    if len(ids) != len(items):
+        raise ValueError(f"{len(items)} items for {len(ids)} ids")
+    return ids, items
+
+
+def _read_meta(file: h5py.File) -> dict[str, Any]:
+    return json.loads(_part(file, "meta").asstr()[()])
+
+
 def _read_rows(file: h5py.File, rows: np.ndarray, total: int) -> Rows:
     """Rows in increasing order; contiguous ranges are read without the others."""
     if "offsets" in file:
-        offsets = file["offsets"][()]
-        if len(offsets) != total + 1 or offsets[-1] != len(file["values"]):
+        offsets, values = _part(file, "offsets")[()], _part(file, "values")
+        ends = (offsets[0], offsets[-1])
+        if len(offsets) != total + 1 or ends != (0, len(values)) or (np.diff(offsets) < 0).any():
             raise ValueError("offsets do not fit values")
-        return Ragged(file["values"][()], offsets).take(rows)
-    if len(file["features"]) != total:
-        raise ValueError(f"{len(file['features'])} feature rows for {total} ids")
+        return Ragged(values[()], offsets).take(rows)
+    features = _part(file, "features")
+    if len(features) != total:
+        raise ValueError(f"{len(features)} feature rows for {total} ids")
     if len(rows) == 0:
-        return file["features"][:0]
-    span = file["features"][rows[0] : rows[-1] + 1]
+        return features[:0]
+    span = features[rows[0] : rows[-1] + 1]
     return span if len(span) == len(rows) else span[rows - rows[0]]

@@ -33,7 +33,7 @@ def encode(tmp_path):
         with Writer(folder) as out:
             for index, (split, text) in enumerate(captions):
                 out.item(f"{index}", split)
-                out.caption(f"{index}#0", f"{index}", text=text)
+                out.caption(f"{index}#0", f"{index}", text, b"audio")
         dataset = Prepared(folder)
         feature = plugins.make("features", "tokens", OPTIONS | options, "features.t")
         feature.fit(dataset, {}, "")

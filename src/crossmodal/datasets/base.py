@@ -15,9 +15,10 @@ class Source:
     Args:
         file: Official file name, also its name in `data/raw/<dataset>/` and in a mirror.
         urls: Where it is published, first choice first; empty if it needs a form or an account.
-        sha256: Checksum of the official file, where known.
+        sha256: Checksum of the official file, or its first digits, where known.
         bytes: Size of the official file, where known.
-        help: What to do when no address works: which file to get where.
+        help: How to get the file by hand where no address works: a sentence, with the page of the
+            form say; the folder to put it in is told with it.
     """
 
     file: str
