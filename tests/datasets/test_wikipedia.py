@@ -1,4 +1,5 @@
 import os
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -50,8 +51,8 @@ def write_files(raw):
     scipy.io.savemat(raw / "raw_features.mat", matrices)
 
 
-def run(raw, tmp_path, validation=2, seed=0):
-    dataset = Wikipedia(validation, seed)
+def run(raw, tmp_path, validation=2, seed=0, protocol="cmolrs"):
+    dataset = Wikipedia(protocol, validation, seed)
     with Writer(tmp_path / "prepared") as out:
         dataset.prepare(raw, out)
         out.check(dataset.counts())
@@ -84,6 +85,20 @@ def test_the_draw_follows_the_seed_alone(raw, tmp_path):
     splits = [run(raw, tmp_path, seed=seed).splits for seed in (0, 0, *range(1, 9))]
     assert splits[0] == splits[1]
     assert any(other != splits[0] for other in splits[2:])
+
+
+def test_validation_of_sam_is_the_published_part_of_the_test_list(raw, tmp_path, monkeypatch):
+    monkeypatch.setattr(wikipedia, "SAM_VALIDATION", "0 3")
+    dataset = run(raw, tmp_path, protocol="sam")
+    assert [item.id for item in dataset.split("validation")] == ["imagete0", "imagete3"]
+    assert [item.id for item in dataset.split("test")] == ["imagete1", "imagete2"]
+    assert [item.id for item in dataset.split("train")] == [f"imagetr{r}" for r in range(TRAIN)]
+
+
+def test_validation_of_sam_has_its_published_size():
+    options = {"protocol": "sam", "validation": 230, "seed": 0}
+    with pytest.raises(CrossmodalError, match="'sam' has 231"):
+        plugins.make("datasets", "wikipedia", options, "wikipedia")
 
 
 def test_features_stay_with_their_items(raw, tmp_path):
@@ -151,7 +166,12 @@ def test_feature_matrices_of_another_shape_are_named(raw, tmp_path, changes, fai
 @pytest.mark.parametrize("validation", [0, 2173])
 def test_validation_leaves_something_to_train_on(validation):
     with pytest.raises(CrossmodalError, match=r"wikipedia\.validation"):
-        plugins.make("datasets", "wikipedia", {"validation": validation, "seed": 0}, "wikipedia")
+        plugins.make(
+            "datasets",
+            "wikipedia",
+            {"protocol": "cmolrs", "validation": validation, "seed": 0},
+            "wikipedia",
+        )
 
 
 @pytest.fixture(scope="module")
@@ -162,7 +182,9 @@ def real(tmp_path_factory):
         pytest.skip("CROSSMODAL_MIRROR has no wikipedia")
     home = tmp_path_factory.mktemp("wikipedia")
     prepare(
-        {"plugin": "wikipedia", "options": {"validation": 231, "seed": 0}}, raw, home / "wikipedia"
+        {"plugin": "wikipedia", "options": {"protocol": "cmolrs", "validation": 231, "seed": 0}},
+        raw,
+        home / "wikipedia",
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(home)
@@ -181,6 +203,22 @@ def test_the_real_dataset_has_the_published_sizes(real):
     assert len({item.category for item in dataset.items}) == 10
     for name, width in (("sift", 128), ("lda", 10)):
         assert dataset.published(name).shape == (2866, width)
+
+
+@pytest.mark.real
+def test_the_splits_of_sam_have_the_published_sizes_and_categories(tmp_path):
+    raw = Path(os.environ.get("CROSSMODAL_MIRROR", "none")) / "wikipedia"
+    if not raw.is_dir():
+        pytest.skip("CROSSMODAL_MIRROR has no wikipedia")
+    dataset = run(raw, tmp_path, 231, protocol="sam")
+    names = (raw / "categories.list").read_text().split("\n")[:10]
+    found = {}
+    for split in ("train", "validation", "test"):
+        counts = Counter(item.category for item in dataset.split(split))
+        found[split] = [counts[name] for name in names]
+    assert sum(found["train"]) == 2173
+    assert found["validation"] == [9, 28, 33, 27, 25, 19, 17, 12, 28, 33]
+    assert found["test"] == [25, 60, 63, 58, 40, 39, 34, 29, 43, 71]
 
 
 def joined(first, second):

@@ -127,6 +127,12 @@ def new_project(folder: Path) -> Project:
 
 
 @pytest.fixture(scope="session")
+def make_project():
+    """`make_project(folder)` copies the workflow's code into an empty folder."""
+    return new_project
+
+
+@pytest.fixture(scope="session")
 def finished(tmp_path_factory):
     """A project after an undisturbed run; not to be changed."""
     project = new_project(tmp_path_factory.mktemp("finished"))
