@@ -70,7 +70,7 @@ def test_a_split_file_with_too_few_images_is_refused(coco, failure):
     found = entries(coco.raw)
     dropped = next(entry for entry in found if entry["split"] == "train")
     coco.layout.write_splits(coco.raw, [entry for entry in found if entry is not dropped])
-    assert "11 items in split 'train', but the dataset declares 12" in failure(coco.prepare)
+    assert "89 items in split 'train', but the dataset declares 90" in failure(coco.prepare)
 
 
 def test_the_declared_sizes_are_the_published_ones():

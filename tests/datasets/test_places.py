@@ -64,8 +64,8 @@ def test_an_image_may_be_described_twice(places, lists):
     dataset = places.prepare()
     pairs = [f"train/{entry['uttid']}" for entry in lists["train"] if entry["image"] in twice]
     contents = [dataset.read(item.image) for item in dataset.items if item.id in pairs]
-    assert len(contents) == len(pairs) == 2
-    assert contents[0] == contents[1]
+    assert len(contents) == len(pairs) == 2 * len(twice)
+    assert len(set(contents)) == len(twice)
 
 
 def test_a_slash_before_the_paths_does_not_matter(places, lists):
@@ -95,7 +95,7 @@ def test_an_entry_of_another_form_names_its_list(places, lists, failure, damage)
 
 def test_a_list_cut_short_is_refused(places, lists, failure):
     write_lists(places, lists | {"train": lists["train"][1:]})
-    assert "11 items in split 'train', but the dataset declares 12" in failure(places.prepare)
+    assert "89 items in split 'train', but the dataset declares 90" in failure(places.prepare)
 
 
 def test_the_declared_sizes_are_the_published_ones():

@@ -24,6 +24,7 @@ METHODS = {
     "ridge": {},
     "sh": {"dims": 32, "word_dims": 16, "epochs": 30, "batch": 32, "learning_rate": 0.005},
 }
+SEQUENCES = {"sh": {"text": "tokens"}}  # views of methods that read them
 COLOUR = '''"""Mean colour of an image: what tells the classes of the layouts' photographs."""
 
 import io
@@ -57,7 +58,7 @@ def params():
             experiments[f"{entry}_{method}"] = {
                 "label": method,
                 "dataset": entry,
-                "views": layout.VIEWS,
+                "views": layout.VIEWS | SEQUENCES.get(method, {}),
                 "labels": layout.LABELS[entry],
                 "method": method,
             }

@@ -15,6 +15,8 @@ from crossmodal.prepared import SPLITS, Writer
 
 FILE = "dataset_coco.json"
 FOLDERS = ("train2014", "val2014")
+# as Vilalta et al. 2019, section 4.1
+COUNTS = {"train": 82_783, "validation": 1000, "test": 1000}
 HOST = "http://images.cocodataset.org/zips"
 
 
@@ -45,14 +47,14 @@ class Coco(Dataset):
     )
 
     def counts(self) -> dict[str, int]:
-        """As Vilalta et al. 2019, section 4.1."""
-        return {"train": 82_783, "validation": 1000, "test": 1000}
+        """Images of each split."""
+        return COUNTS
 
     def prepare(self, raw: Path, out: Writer) -> None:
         """Read the split file, and the images in the order of their archives."""
         images = karpathy.read_images(raw, FILE)
         by_split = {split: [i for i in images if i.split == split] for split in SPLITS}
-        kept = [i for split, count in self.counts().items() for i in by_split[split][:count]]
+        kept = [i for split, count in COUNTS.items() for i in by_split[split][:count]]
         for folder in FOLDERS:
             wanted = {image.file: image for image in kept if image.file.startswith(f"{folder}/")}
             with Archive(raw / f"{folder}.zip") as archive:

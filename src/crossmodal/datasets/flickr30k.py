@@ -13,6 +13,7 @@ from crossmodal.datasets.base import Dataset, Source
 from crossmodal.prepared import Writer
 
 IMAGES, SPLITS = "flickr30k-images.tar.gz", "dataset_flickr30k.json"
+COUNTS = {"train": 29_000, "validation": 1014, "test": 1000}  # Vilalta et al. 2019, section 4.1
 HELP = (
     "Fill in the form at https://forms.illinois.edu/sec/229675; its authors then send you the "
     f"address of {IMAGES}."
@@ -30,8 +31,8 @@ class Flickr30k(Dataset):
     sources: ClassVar = (karpathy.SOURCE, Source(IMAGES, help=HELP))
 
     def counts(self) -> dict[str, int]:
-        """As Vilalta et al. 2019, section 4.1."""
-        return {"train": 29_000, "validation": 1014, "test": 1000}
+        """Images of each split."""
+        return COUNTS
 
     def prepare(self, raw: Path, out: Writer) -> None:
         """Read the split file, and the images in the order of their archive."""

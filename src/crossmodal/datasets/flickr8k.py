@@ -27,6 +27,7 @@ LISTS = {
     "validation": "Flickr_8k.devImages.txt",
     "test": "Flickr_8k.testImages.txt",
 }
+COUNTS = {"train": 6000, "validation": 1000, "test": 1000}
 CAPTIONS_PER_IMAGE = 5
 AUDIO, WAVS = "flickr_audio.tar.gz", "wav2capt.txt"
 TEXT_AND_IMAGES = tuple(
@@ -63,7 +64,7 @@ class Flickr8k(Dataset):
 
     def counts(self) -> dict[str, int]:
         """The official splits."""
-        return {"train": 6000, "validation": 1000, "test": 1000}
+        return COUNTS
 
     def prepare(self, raw: Path, out: Writer) -> None:
         """Read the archives; see `Dataset.prepare`."""

@@ -23,6 +23,7 @@ SPEECH, IMAGES = "PlacesAudio_400k_distro.tar.gz", "imagesPlaces205_resize.tar.g
 # folders in the archives; looking for files in them would take another hour
 SPEECH_ROOT = "PlacesAudio_400k_distro"
 IMAGE_ROOT = "data/vision/torralba/deeplearning/images256"
+COUNTS = {"train": 402_385, "validation": 1000, "test": 1000}  # Cheng et al. 2022, section IV-A
 LISTS = {"train": "train.json", "validation": "val.json", "test": "val.json"}
 
 
@@ -60,8 +61,8 @@ class Places(Dataset):
     )
 
     def counts(self) -> dict[str, int]:
-        """As Cheng et al. 2022, section IV-A."""
-        return {"train": 402_385, "validation": 1000, "test": 1000}
+        """Pairs of each split."""
+        return COUNTS
 
     def prepare(self, raw: Path, out: Writer) -> None:
         """Read both archives once, in their order; see `Dataset.prepare`."""

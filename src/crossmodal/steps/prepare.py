@@ -21,5 +21,4 @@ def prepare(spec: dict[str, Any], raw: Path, output: Path) -> None:
     dataset = plugins.make("datasets", spec["plugin"], spec["options"], f"datasets.{output.name}")
     with Writer(output) as out:
         dataset.prepare(raw, out)
-        if (counts := dataset.counts()) is not None:
-            out.check(counts)
+        out.check(dataset.counts())

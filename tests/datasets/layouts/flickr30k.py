@@ -1,53 +1,45 @@
-"""Flickr30k in small: Karpathy's split files in a zip, the photographs in a tar.gz."""
+"""Flickr30k: Karpathy's split files in a zip, the photographs in a tar.gz."""
 
-import io
 import json
-import tarfile
-import zipfile
 
-from crossmodal.rendering.grammar import captions
-from crossmodal.rendering.image import draw, jpeg
-from crossmodal.rendering.scene import CATEGORIES, random_scene
+from layouts import pack, photograph, sentences, small
 
-OPTIONS = {}
-SIZES = {"train": 60, "validation": 20, "test": 20}
-KARPATHY = {"train": "train", "validation": "val", "test": "test"}
-# as people wrote them; in the file some letters are escaped
-ODD = [
-    "  A café 's dog —  it 's 3 ' tall . ",
-    'The "old" man,\nhis dog &amp; the sea',
-    "\u201cMöwen\u201d.",
-]
+CONSTANTS = {"COUNTS": {"train": 90, "validation": 30, "test": 30}}
+SMALL = small("flickr30k", **CONSTANTS)
+DATASETS = {"flickr30k": {}}
+VIEWS = {"image": "colour", "text": "bow_caption"}
+LABELS, METHODS = {"flickr30k": "single"}, ["ridge", "sh"]
+NAMES = {"train": "train", "validation": "val", "test": "test"}
+# with letters that the file escapes, and blanks that people left
+ODD = ["  A café 's dog —  it 's 3 ' tall . ", 'The "old" man,\nhis dog &amp; the sea', "“Möwen”."]
 
 
-def make(folder, rng, sizes=SIZES):
-    """Write both archives; the images of the three splits are mixed, and some are in none."""
-    splits = [split for split, size in sizes.items() for _ in range(size)]
-    entries, images = [], {}
-    for number, split in enumerate(rng.permutation([*splits, *2 * ["none"]])):
-        scene = random_scene(CATEGORIES[number % len(CATEGORIES)], rng)
+def make(folder, rng):
+    """Write both archives; the images of the splits are mixed, and some are in none."""
+    splits = [split for split, count in CONSTANTS["COUNTS"].items() for _ in range(count)]
+    entries, images = [], {"._a.jpg": b"\0\5"}
+    for number, split in enumerate(rng.permutation([*splits, "none", "none"])):
         file = f"{1000000000 + 7919 * number}.jpg"
-        images[file] = jpeg(draw(scene, 32, rng))
-        texts = captions(scene, 5, rng)
+        images[file] = photograph(number % 10, 10, rng)
         if split != "none":
+            texts = sentences(number % 10, 5, rng)
             if len(entries) < len(ODD):
                 texts[4] = ODD[len(entries)]
-            entries.append(entry(number, file, KARPATHY[split], texts))
+            entries.append(entry(number, file, NAMES[split], texts))
     write_splits(folder, entries)
     write_images(folder, images)
 
 
 def entry(number, file, split, texts):
     """One image of the split file."""
-    ids = [5 * number + k for k in range(len(texts))]
-    sentences = [
-        {"tokens": text.lower().split(), "raw": text, "imgid": number, "sentid": id}
-        for id, text in zip(ids, texts, strict=True)
-    ]
+    ids = range(5 * number, 5 * number + len(texts))
     return {
-        "sentids": ids,
+        "sentids": [*ids],
         "imgid": number,
-        "sentences": sentences,
+        "sentences": [
+            {"tokens": text.lower().split(), "raw": text, "imgid": number, "sentid": id}
+            for id, text in zip(ids, texts, strict=True)
+        ],
         "split": split,
         "filename": file,
     }
@@ -55,17 +47,12 @@ def entry(number, file, split, texts):
 
 def write_splits(folder, entries):
     """The archive of all of Karpathy's split files."""
-    with zipfile.ZipFile(folder / "caption_datasets.zip", "w", zipfile.ZIP_DEFLATED) as archive:
-        for name in ("coco", "flickr8k"):
-            archive.writestr(f"dataset_{name}.json", json.dumps({"images": [], "dataset": name}))
-        content = json.dumps({"images": entries, "dataset": "flickr30k"})
-        archive.writestr("dataset_flickr30k.json", content)
+    members = {f"dataset_{name}.json": '{"images": []}' for name in ("coco", "flickr8k")}
+    members["dataset_flickr30k.json"] = json.dumps({"images": entries, "dataset": "flickr30k"})
+    pack(folder / "caption_datasets.zip", members)
 
 
 def write_images(folder, images):
     """The archive of the photographs."""
-    with tarfile.open(folder / "flickr30k-images.tar.gz", "w:gz") as archive:
-        for name, content in {"._a.jpg": b"\0\5", **images}.items():
-            info = tarfile.TarInfo(f"flickr30k-images/{name}")
-            info.size = len(content)
-            archive.addfile(info, io.BytesIO(content))
+    members = {f"flickr30k-images/{name}": content for name, content in images.items()}
+    pack(folder / "flickr30k-images.tar.gz", members)

@@ -1,43 +1,36 @@
-"""Places audio captions in small: utterances with two lists in one tar.gz, images in another."""
+"""Places audio captions: utterances and their lists in one tar.gz, photographs in another."""
 
-import io
 import json
-import tarfile
 
-import numpy as np
-import soundfile
+from layouts import clip, pack, photograph, sentences, small
 
-from crossmodal.rendering.grammar import captions
-from crossmodal.rendering.image import draw, jpeg
-from crossmodal.rendering.scene import CATEGORIES, random_scene
-
-OPTIONS = {}
-SIZES = {"train": 60, "validation": 20, "test": 20}
-LISTS = {"train": "train.json", "validation": "val.json"}
-BASES = {
-    "audio_base_path": "/data/sls/PlacesAudio_400k_distro/",
-    "image_base_path": "/data/vision/torralba/deeplearning/images256/",
-}
+CONSTANTS = {"COUNTS": {"train": 90, "validation": 30, "test": 30}}
+SMALL = small("places", **CONSTANTS)
+DATASETS = {"places": {}}
+VIEWS = {"image": "colour", "text": "bow_caption"}
+LABELS, METHODS = {"places": "single"}, ["ridge", "sh"]
+LISTS = {"train.json": 90, "val.json": 30}
+SPEECH_ROOT = "PlacesAudio_400k_distro"
+IMAGE_ROOT = "data/vision/torralba/deeplearning/images256"
+BASES = {"audio_base_path": f"/data/sls/{SPEECH_ROOT}/", "image_base_path": f"/{IMAGE_ROOT}/"}
 
 
-def make(folder, rng, sizes=SIZES):
-    """Write both archives; validation pairs are test pairs, and some images are described twice."""
-    lists, utterances, images, count = {}, {}, {}, 0
-    for split, file in LISTS.items():
-        lists[file] = []
-        for _ in range(sizes[split]):
-            if count % 10 != 9:  # the tenth is a second description
-                category = CATEGORIES[count % len(CATEGORIES)]
-                scene = random_scene(category, rng)
-                image = f"{category[0]}/{category}/gsun_{count:032x}.jpg"
-                images[image] = jpeg(draw(scene, 32, rng))
-            data = entry(count, image, captions(scene, 1, rng)[0])
-            utterances[data["wav"]] = speech(count, rng)
-            lists[file].append(data)
-            count += 1
+def make(folder, rng):
+    """Write both archives; the tenth utterance of each ten is of the photograph of the ninth."""
+    lists, wavs, images = {name: [] for name in LISTS}, {}, {}
+    places = [name for name, count in LISTS.items() for _ in range(count)]
+    for number, name in enumerate(places):
+        if number % 10 != 9:
+            image = f"a/abbey/gsun_{number:032x}.jpg"
+            images[image] = photograph(number % 10, 10, rng)
+        lists[name].append(entry(number, image, sentences(number % 10, 1, rng)[0]))
+        wavs[f"wavs/{number % 3}/utterance_{number}.wav"] = clip(number % 10, rng)
     images["z/zoo/gsun_of_no_utterance.jpg"] = b"\xff\xd8"
-    write_speech(folder, lists, utterances)
-    write_images(folder, images)
+    write_speech(folder, lists, wavs)
+    pack(
+        folder / "imagesPlaces205_resize.tar.gz",
+        {f"{IMAGE_ROOT}/{file}": content for file, content in images.items()},
+    )
 
 
 def entry(number, image, text):
@@ -45,38 +38,17 @@ def entry(number, image, text):
     return {
         "uttid": f"A{number % 7:013d}-GSUN_{number:032X}",
         "speaker": f"A{number % 7:013d}",
-        "asr_text": f"{text.lower()} ",
+        "asr_text": f"{text} ",
         "wav": f"wavs/{number % 3}/utterance_{number}.wav",
         "image": image,
     }
 
 
-def speech(number, rng):
-    """Noise and a tone, a tenth of a second."""
-    times = np.arange(1600) / 16_000
-    samples = 0.3 * np.sin(2 * np.pi * (200 + 50 * number) * times) + rng.normal(0, 0.01, 1600)
-    stream = io.BytesIO()
-    soundfile.write(stream, samples, 16_000, format="WAV", subtype="PCM_16")
-    return stream.getvalue()
-
-
-def write_speech(folder, lists, utterances):
-    """The archive of the utterances, of which the lists are a part."""
-    files = {f"metadata/{file}": BASES | {"data": data} for file, data in lists.items()}
-    files = {name: json.dumps(content).encode() for name, content in files.items()}
-    members = {"README.txt": b"", **files, **utterances}
-    write_tar(folder / "PlacesAudio_400k_distro.tar.gz", "PlacesAudio_400k_distro", members)
-
-
-def write_images(folder, images):
-    """The archive of the photographs."""
-    root = "data/vision/torralba/deeplearning/images256"
-    write_tar(folder / "imagesPlaces205_resize.tar.gz", root, images)
-
-
-def write_tar(path, root, members):
-    with tarfile.open(path, "w:gz") as archive:
-        for name, content in members.items():
-            info = tarfile.TarInfo(f"{root}/{name}")
-            info.size = len(content)
-            archive.addfile(info, io.BytesIO(content))
+def write_speech(folder, lists, wavs):
+    """The archive of the utterances and the lists."""
+    files = {f"metadata/{name}": json.dumps(BASES | {"data": d}) for name, d in lists.items()}
+    members = {"README.txt": "", **files, **wavs}
+    pack(
+        folder / "PlacesAudio_400k_distro.tar.gz",
+        {f"{SPEECH_ROOT}/{name}": content for name, content in members.items()},
+    )
