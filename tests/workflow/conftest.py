@@ -97,10 +97,10 @@ class Project:
             start_new_session=True,
         )
 
-    def run(self, *arguments: str) -> str:
-        """What snakemake prints; it must succeed."""
+    def run(self, *arguments: str, timeout: int = 300) -> str:
+        """What snakemake prints; it must succeed in `timeout` seconds."""
         process = self.start(*arguments)
-        output, _ = process.communicate(timeout=300)
+        output, _ = process.communicate(timeout=timeout)
         assert process.returncode == 0, output
         return output
 

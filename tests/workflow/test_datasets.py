@@ -14,10 +14,10 @@ import layouts
 
 ROOT = Path(__file__).parents[2]
 LAYOUTS = layouts.every()
-TABLES = {entry: name for name, layout in LAYOUTS.items() for entry in layout.DATASETS}
-RUNS = [(entry, method) for entry, name in TABLES.items() for method in LAYOUTS[name].METHODS]
+RUNS = [(name, method) for name, layout in LAYOUTS.items() for method in layout.TABLE["methods"]]
 METRIC = {"cca": "mAP", "sam": "mAP", "ridge": "rsum", "sh": "rsum"}
 DIRECTIONS = {"mAP": ["image-to-text", "text-to-image", "average"], "rsum": ["both"]}
+SEQUENCES = {"sh": {"text": "tokens"}}  # views of methods that read them
 # what differs from params.yaml, so that tiny datasets suffice
 METHODS = {
     "cca": {"dims": 3, "ridge": 0.1},
@@ -25,7 +25,6 @@ METHODS = {
     "ridge": {},
     "sh": {"dims": 32, "word_dims": 16, "epochs": 30, "batch": 32, "learning_rate": 0.005},
 }
-SEQUENCES = {"sh": {"text": "tokens"}}  # views of methods that read them
 COLOUR = '''"""Mean colour of an image: what tells the classes of the layouts' photographs."""
 
 import io
@@ -50,33 +49,36 @@ class Colour(Feature):
 
 
 def params():
-    """One table for each entry; features and methods are those of the project's params.yaml."""
+    """One table for each layout; features and methods are those of the project's params.yaml."""
     full = yaml.safe_load((ROOT / "params.yaml").read_text())
-    experiments, tables = {}, {}
-    for entry, name in TABLES.items():
-        layout = LAYOUTS[name]
-        for method in layout.METHODS:
-            experiments[f"{entry}_{method}"] = {
-                "label": method,
-                "dataset": entry,
-                "views": layout.VIEWS | SEQUENCES.get(method, {}),
-                "labels": layout.LABELS[entry],
-                "method": method,
-            }
-        tables[entry] = {
-            "title": entry,
-            "experiments": [f"{entry}_{method}" for method in layout.METHODS],
-            "metrics": sorted({METRIC[method] for method in layout.METHODS}),
-        }
+    tables = {name: layout.TABLE for name, layout in LAYOUTS.items()}
     return {
         "suite": "all",
         "suites": {"all": list(tables)},
         "seeds": 1,
-        "tables": tables,
-        "experiments": experiments,
+        "tables": {
+            name: {
+                "title": name,
+                "experiments": [f"{name}_{method}" for method in table["methods"]],
+                "metrics": sorted({METRIC[method] for method in table["methods"]}),
+            }
+            for name, table in tables.items()
+        },
+        "experiments": {
+            f"{name}_{method}": {
+                "label": method,
+                "method": method,
+                "views": tables[name]["views"] | SEQUENCES.get(method, {}),
+                **{key: tables[name][key] for key in ("dataset", "labels")},
+            }
+            for name, method in RUNS
+        },
         "datasets": {
-            entry: {"plugin": f"small_{name}", **LAYOUTS[name].DATASETS[entry]}
-            for entry, name in TABLES.items()
+            table["dataset"]: {
+                "plugin": f"small_{name}",
+                **LAYOUTS[name].DATASETS[table["dataset"]],
+            }
+            for name, table in tables.items()
         },
         "features": full["features"] | {"colour": {}},
         "methods": {m: full["methods"][m] | options for m, options in METHODS.items()},
@@ -97,18 +99,18 @@ def project(make_project, tmp_path_factory):
     project.write_params(params())
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CROSSMODAL_MIRROR", str(project.folder / "mirror"))
-        project.run()
+        project.run(timeout=1200)
     return project
 
 
-@pytest.mark.parametrize(("entry", "method"), RUNS)
-def test_the_table_has_a_row_that_beats_chance(project, entry, method):
-    rows = csv.DictReader(io.StringIO(project.read(f"results/tables/{entry}.csv")))
+@pytest.mark.parametrize(("name", "method"), RUNS)
+def test_the_table_has_a_row_that_beats_chance(project, name, method):
+    rows = csv.DictReader(io.StringIO(project.read(f"results/tables/{name}.csv")))
     found = [SimpleNamespace(**row) for row in rows if row["row"] == method]
     metric, directions = METRIC[method], DIRECTIONS[METRIC[method]]
     assert sorted(row.direction for row in found) == sorted(directions)
     assert all(float(row.reproduced) > 0 for row in found)
-    run = json.loads(project.read(f"results/runs/{entry}_{method}/seed0.json"))
+    run = json.loads(project.read(f"results/runs/{name}_{method}/seed0.json"))
     reached, chance = (
         at[directions[-1]][metric] for at in (run["test"], run["controls"]["random"])
     )

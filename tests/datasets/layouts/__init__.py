@@ -5,8 +5,8 @@ A module has
 - `make(folder, rng)`: writes the files, with the quirks that the published ones have;
 - `SMALL`: source of a plug-in that is the dataset with the sizes of these files, see `small`;
 - `DATASETS`: options of each of its entries in params.yaml;
-- `VIEWS`: the features of each modality that the entries' tables retrieve;
-- `LABELS`: 'single' or 'multi', of each entry; `METHODS`: what stands in the tables.
+- `TABLE`: which entry the whole workflow is run on, with the features of each modality, the labels
+  and the methods.
 """
 
 import colorsys

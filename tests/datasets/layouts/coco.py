@@ -7,8 +7,12 @@ from layouts import pack, photograph, sentences, small
 CONSTANTS = {"COUNTS": {"train": 90, "validation": 30, "test": 30}}
 SMALL = small("coco", **CONSTANTS)
 DATASETS = {"coco": {}}
-VIEWS = {"image": "colour", "text": "bow_caption"}
-LABELS, METHODS = {"coco": "single"}, ["ridge", "sh"]
+TABLE = {
+    "dataset": "coco",
+    "views": {"image": "colour", "text": "bow_caption"},
+    "labels": "single",
+    "methods": ["ridge", "sh"],
+}
 # more validation and test images than are used, and images that are not used at all
 LISTED = {"train": 90, "val": 33, "test": 32, "restval": 4}
 FOLDERS = {"train": "train2014", "restval": "val2014", "val": "val2014", "test": "val2014"}

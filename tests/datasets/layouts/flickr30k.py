@@ -7,8 +7,12 @@ from layouts import pack, photograph, sentences, small
 CONSTANTS = {"COUNTS": {"train": 90, "validation": 30, "test": 30}}
 SMALL = small("flickr30k", **CONSTANTS)
 DATASETS = {"flickr30k": {}}
-VIEWS = {"image": "colour", "text": "bow_caption"}
-LABELS, METHODS = {"flickr30k": "single"}, ["ridge", "sh"]
+TABLE = {
+    "dataset": "flickr30k",
+    "views": {"image": "colour", "text": "bow_caption"},
+    "labels": "single",
+    "methods": ["ridge", "sh"],
+}
 NAMES = {"train": "train", "validation": "val", "test": "test"}
 # with letters that the file escapes, and blanks that people left
 ODD = ["  A café 's dog —  it 's 3 ' tall . ", 'The "old" man,\nhis dog &amp; the sea', "“Möwen”."]

@@ -5,8 +5,12 @@ from layouts import clip, pack, photograph, sentences, small
 CONSTANTS = {"COUNTS": {"train": 90, "validation": 30, "test": 30}}
 SMALL = small("flickr8k", **CONSTANTS)
 DATASETS = {"flickr8k": {"speech": "none"}, "flickr8k_recorded": {"speech": "recorded"}}
-VIEWS = {"image": "colour", "text": "bow_caption"}
-LABELS, METHODS = dict.fromkeys(DATASETS, "single"), ["ridge", "sh"]
+TABLE = {
+    "dataset": "flickr8k_recorded",
+    "views": {"image": "colour", "text": "bow_caption"},
+    "labels": "single",
+    "methods": ["ridge", "sh"],
+}
 LISTS = {"train": "trainImages", "validation": "devImages", "test": "testImages"}
 BOGUS = "2258277193_586949ec62.jpg.1"
 

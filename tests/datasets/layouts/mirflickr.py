@@ -64,8 +64,12 @@ CONSTANTS = {
 }
 SMALL = small("mirflickr", **CONSTANTS)
 DATASETS = {"mirflickr": {"validation": 20, "seed": 0}}
-VIEWS = {"image": "colour", "text": "tags"}
-LABELS, METHODS = {"mirflickr": "multi"}, ["cca", "sam"]
+TABLE = {
+    "dataset": "mirflickr",
+    "views": {"image": "colour", "text": "tags"},
+    "labels": "multi",
+    "methods": ["cca", "sam"],
+}
 
 
 def make(folder, rng):

@@ -49,9 +49,12 @@ DATASETS = {
     "nuswide_top10": {"protocol": "top10", "validation": 40, "seed": 0},
     "nuswide_81": {"protocol": "81", "validation": 40, "seed": 0},
 }
-VIEWS = {"image": "colour", "text": "tags"}
-LABELS = {"nuswide_10k": "single", "nuswide_top10": "single", "nuswide_81": "multi"}
-METHODS = ["cca", "sam"]
+TABLE = {
+    "dataset": "nuswide_top10",
+    "views": {"image": "colour", "text": "tags"},
+    "labels": "single",
+    "methods": ["cca", "sam"],
+}
 
 
 def tags(row):

@@ -28,8 +28,12 @@ SIZES = (4, 2, 2)
 CONSTANTS = {"SIZES": SIZES}
 SMALL = small("pascal_sentences", **CONSTANTS)
 DATASETS = {"pascal_sentences": {"seed": 0}}
-VIEWS = {"image": "colour", "text": "bow_item"}
-LABELS, METHODS = {"pascal_sentences": "single"}, ["cca", "sam"]
+TABLE = {
+    "dataset": "pascal_sentences",
+    "views": {"image": "colour", "text": "bow_item"},
+    "labels": "single",
+    "methods": ["cca", "sam"],
+}
 FEW, MANY = ("aeroplane/2008_000001.jpg", 4), ("tvmonitor/2008_000159.jpg", 6)
 SHARED = "2008_000001.jpg"  # shows two categories
 

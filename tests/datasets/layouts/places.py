@@ -7,8 +7,12 @@ from layouts import clip, pack, photograph, sentences, small
 CONSTANTS = {"COUNTS": {"train": 90, "validation": 30, "test": 30}}
 SMALL = small("places", **CONSTANTS)
 DATASETS = {"places": {}}
-VIEWS = {"image": "colour", "text": "bow_caption"}
-LABELS, METHODS = {"places": "single"}, ["ridge", "sh"]
+TABLE = {
+    "dataset": "places",
+    "views": {"image": "colour", "text": "bow_caption"},
+    "labels": "single",
+    "methods": ["ridge", "sh"],
+}
 LISTS = {"train.json": 90, "val.json": 30}
 SPEECH_ROOT = "PlacesAudio_400k_distro"
 IMAGE_ROOT = "data/vision/torralba/deeplearning/images256"

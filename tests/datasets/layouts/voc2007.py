@@ -9,8 +9,12 @@ from layouts import pack, photograph, small
 CONSTANTS = {"COUNTS": {"train": 90, "test": 40}}
 SMALL = small("voc2007", **CONSTANTS)
 DATASETS = {"voc2007": {"validation": 20, "seed": 0}}
-VIEWS = {"image": "colour", "text": "tags"}
-LABELS, METHODS = {"voc2007": "multi"}, ["cca", "sam"]
+TABLE = {
+    "dataset": "voc2007",
+    "views": {"image": "colour", "text": "tags"},
+    "labels": "multi",
+    "methods": ["cca", "sam"],
+}
 UNTAGGED = 3  # more photographs of each part
 FIELDS = [(name, object) for name in ("filename", "taglist", "objectcount", "gist")]
 PARTS = {

@@ -24,8 +24,12 @@ DATASETS = {
     "wikipedia": {"protocol": "cmolrs", "validation": 20, "seed": 0},
     "wikipedia_462": {"protocol": "sam", "validation": 20, "seed": 0},
 }
-VIEWS = {"image": "sift", "text": "lda"}
-LABELS, METHODS = dict.fromkeys(DATASETS, "single"), ["cca", "sam"]
+TABLE = {
+    "dataset": "wikipedia_462",
+    "views": {"image": "sift", "text": "lda"},
+    "labels": "single",
+    "methods": ["cca", "sam"],
+}
 
 
 def make(folder, rng):
