@@ -1,3 +1,4 @@
+import gc
 import io
 import stat
 import tarfile
@@ -240,3 +241,17 @@ def test_a_tar_that_goes_round_in_circles_is_refused(tmp_path):
     content[start + 148 : start + 156] = b"%06o\0 " % sum(content[start : start + 512])
     path.write_bytes(content)
     assert f"{path}: a: negative size; " in failure(lambda: read_all(path))
+
+
+def test_a_walk_keeps_no_headers(tmp_path):
+    path = write(tmp_path / "set.tar", {f"set/{number}": b"" for number in range(500)})
+    with Archive(path) as archive:
+        for _ in archive.walk(["set/400", "set/499"]):
+            headers = [o for o in gc.get_objects() if issubclass(type(o), tarfile.TarInfo)]
+            assert len(headers) < 50
+
+
+def test_members_can_be_read_during_a_walk(path):
+    with Archive(path) as archive:
+        for name, content in archive.walk(MEMBERS):
+            assert archive.read(name) == content == MEMBERS[name]

@@ -7,7 +7,7 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from types import TracebackType
@@ -173,11 +173,20 @@ class _Zip:
 
 class _Tar:
     def __init__(self, path: Path) -> None:
-        self.file = tarfile.open(path, tarinfo=_Header)  # noqa: SIM115
+        self.path = path
+        self.file = ExitStack()
+        self._open()
+
+    def _open(self) -> tarfile.TarFile:
+        opened = tarfile.open(self.path, tarinfo=_Header)  # noqa: SIM115
+        self.newest = self.file.enter_context(opened)
+        return self.newest
 
     def __iter__(self) -> Iterator[_Entry]:
         last = -1
-        for info in self.file:
+        opened = self._open()
+        for info in opened:
+            opened.members.clear()  # it would keep all headers, gigabytes for millions of files
             if info.size < 0 or info.offset <= last:  # tarfile would go round in circles
                 raise tarfile.ReadError(f"{info.name}: negative size")
             last = info.offset
@@ -188,7 +197,7 @@ class _Tar:
         return member.size
 
     def read(self, member: tarfile.TarInfo) -> bytes:
-        return self.file.extractfile(member).read()
+        return self.newest.extractfile(member).read()
 
 
 class _Header(tarfile.TarInfo):

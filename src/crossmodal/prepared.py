@@ -184,19 +184,23 @@ class Writer:
         write_csv(self._files["captions.csv"], CAPTION_COLUMNS, captions)
         write_csv(self._files["splits.csv"], SPLIT_COLUMNS, self.splits.items())
 
-    def check(self, counts: dict[str, int]) -> None:
+    def check(self, counts: dict[str, int] | None) -> None:
         """Compare the splits with what the dataset declares, and see that nothing is missing.
+
+        Args:
+            counts: Items of each split; None if the dataset declares nothing.
 
         Raises:
             CrossmodalError: If a split has another number of items, or an item has no caption;
                 items that are described by published matrices need none.
         """
         found = Counter(self.splits.values())
+        declared = found if counts is None else counts
         for split in SPLITS:
-            if found[split] != counts.get(split, 0):
+            if found[split] != declared.get(split, 0):
                 raise CrossmodalError(
                     f"{self.folder}: {found[split]} items in split {split!r}, but the dataset "
-                    f"declares {counts.get(split, 0)}; the raw files are not the published ones"
+                    f"declares {declared.get(split, 0)}; the raw files are not the published ones"
                 )
         described = {caption.item for caption in self.captions.values()}
         for id in self.items:

@@ -59,13 +59,6 @@ def run(raw, tmp_path, validation=2, seed=0, protocol="cmolrs"):
     return Prepared(tmp_path / "prepared")
 
 
-def failure(raw, tmp_path):
-    with pytest.raises(CrossmodalError) as caught:
-        run(raw, tmp_path)
-    assert list((tmp_path / "prepared").iterdir()) == []
-    return str(caught.value)
-
-
 def test_items_are_the_images_of_both_parts_with_their_category(raw, tmp_path):
     dataset = run(raw, tmp_path)
     ids = [f"imagetr{r}" for r in range(TRAIN)] + [f"imagete{r}" for r in range(TEST)]
@@ -121,51 +114,51 @@ def test_features_stay_with_their_items(raw, tmp_path):
 @pytest.mark.parametrize(
     "line", ["", "text image 1", "text\timage", "text\timage\t4", "text\timage\t0", "t\ti\tart"]
 )
-def test_a_wrong_line_is_named_with_its_number(raw, tmp_path, line):
+def test_a_wrong_line_is_named_with_its_number(raw, tmp_path, line, failure):
     path = raw / LISTS["te"]
     lines = path.read_text().splitlines()
     lines[2] = line
     path.write_text("\n".join(lines) + "\n")
-    found = failure(raw, tmp_path)
+    found = failure(run, raw, tmp_path)
     for fragment in (str(path), "line 3", repr(line), "1..3"):
         assert fragment in found
 
 
-def test_an_item_that_is_listed_twice_is_named(raw, tmp_path):
+def test_an_item_that_is_listed_twice_is_named(raw, tmp_path, failure):
     path = raw / LISTS["te"]
     path.write_text(path.read_text().replace("imagete3", "imagetr0"))
-    assert "'imagetr0'" in failure(raw, tmp_path)
+    assert "'imagetr0'" in failure(run, raw, tmp_path)
 
 
-def test_a_list_cut_short_is_refused(raw, tmp_path):
+def test_a_list_cut_short_is_refused(raw, tmp_path, failure):
     path = raw / LISTS["te"]
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
-    assert "3 items in split 'test', but the dataset declares 4" in failure(raw, tmp_path)
+    assert "3 items in split 'test', but the dataset declares 4" in failure(run, raw, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["categories.list", *LISTS.values(), "raw_features.mat"])
-def test_a_missing_file_is_named(raw, tmp_path, name):
+def test_a_missing_file_is_named(raw, tmp_path, name, failure):
     (raw / name).unlink()
-    assert name in failure(raw, tmp_path)
+    assert name in failure(run, raw, tmp_path)
 
 
 @pytest.mark.parametrize("damage", ["empty", "page", "cut"])
-def test_a_damaged_feature_file_is_named(raw, tmp_path, damage):
+def test_a_damaged_feature_file_is_named(raw, tmp_path, damage, failure):
     path = raw / "raw_features.mat"
     whole = path.read_bytes()
     contents = {"empty": b"", "page": b"<html>no such page</html>" * 9, "cut": whole[:900]}
     path.write_bytes(contents[damage])
-    assert str(path) in failure(raw, tmp_path)
+    assert str(path) in failure(run, raw, tmp_path)
 
 
 @pytest.mark.parametrize(
     "changes", [{"I_te": None}, {"T_tr": np.ones((TRAIN - 1, 10))}, {"I_te": np.ones((TEST, 9))}]
 )
-def test_feature_matrices_of_another_shape_are_named(raw, tmp_path, changes):
+def test_feature_matrices_of_another_shape_are_named(raw, tmp_path, changes, failure):
     path = raw / "raw_features.mat"
     matrices = {k: v for k, v in scipy.io.loadmat(path).items() if k[0] != "_"} | changes
     scipy.io.savemat(path, {k: v for k, v in matrices.items() if v is not None})
-    found = failure(raw, tmp_path)
+    found = failure(run, raw, tmp_path)
     assert str(path) in found
     assert next(iter(changes)) in found
 

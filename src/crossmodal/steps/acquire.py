@@ -199,4 +199,5 @@ def _check_kind(path: Path) -> None:
         raise CrossmodalError(f"no {path.suffix} file came; it begins with {head[:16]!r}")
     if path.name.endswith((".zip", ".tar", ".tar.gz", ".tgz")):
         with Archive(path) as archive:
-            _ = archive.names
+            for _ in archive.walk(()):
+                pass

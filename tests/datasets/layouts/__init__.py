@@ -17,6 +17,7 @@ import tarfile
 import zipfile
 
 import numpy as np
+import soundfile
 from PIL import Image
 
 from crossmodal import plugins
@@ -44,6 +45,21 @@ def photograph(number, of, rng, size=12):
     pixels = np.clip(colour + rng.normal(0, 40, (size, size, 3)), 0, 255).astype(np.uint8)
     stream = io.BytesIO()
     Image.fromarray(pixels).save(stream, "JPEG")
+    return stream.getvalue()
+
+
+def sentences(number, count, rng):
+    """Different captions that tell class `number`, of up to ten."""
+    thing, *others = f"thing{chr(97 + number)} dog runs sea grass red ball old house".split()
+    return [f"A {thing} , {' '.join(rng.choice(others, 3))} {n} ." for n in range(count)]
+
+
+def clip(number, rng):
+    """A noisy tone of a tenth of a second, as a wav file; its pitch tells class `number`."""
+    times = np.arange(1600) / 16_000
+    samples = 0.3 * np.sin(2 * np.pi * 300 * (number + 1) * times) + rng.normal(0, 0.01, 1600)
+    stream = io.BytesIO()
+    soundfile.write(stream, samples, 16_000, format="WAV", subtype="PCM_16")
     return stream.getvalue()
 
 
