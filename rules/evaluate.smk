@@ -15,9 +15,11 @@ rule metrics:
         "logs/evaluate/{experiment}/seed{seed}.log",
     conda:
         "../envs/crossmodal.yaml"
+    threads: 1
     resources:
         mem_mb=2000,
         runtime=60,
+        gpu=0,
     params:
         spec=evaluate_spec,
     shell:
@@ -36,9 +38,11 @@ rule tabulate:
         "logs/evaluate/{table}.log",
     conda:
         "../envs/crossmodal.yaml"
+    threads: 1
     resources:
         mem_mb=500,
         runtime=10,
+        gpu=0,
     params:
         spec=table_spec,
     shell:
@@ -56,8 +60,10 @@ rule merge:
     localrule: True
     conda:
         "../envs/crossmodal.yaml"
+    threads: 1
     resources:
         mem_mb=100,
         runtime=1,
+        gpu=0,
     shell:
         "awk 'FNR == 1 && NR > 1 {{ print \"\" }} 1' {input} > {output} 2> {log}"

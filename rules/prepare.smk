@@ -19,6 +19,7 @@ rule prepare_dataset:
     resources:
         mem_mb=2000,
         runtime=60,
+        gpu=0,
     params:
         spec=prepare_spec,
         raw=lambda wc: raw_folder(wc.dataset),
