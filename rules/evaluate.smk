@@ -76,7 +76,7 @@ rule tabulate:
     input:
         runs=table_runs,
         figures=rules.figures.output,
-        published="src/crossmodal/published/retrieval.csv",
+        published=local("src/crossmodal/published/retrieval.csv"),
     output:
         markdown="results/tables/{table}.md",
         csv="results/tables/{table}.csv",

@@ -24,5 +24,5 @@ rule prepare_dataset:
         spec=prepare_spec,
         raw=lambda wc: raw_folder(wc.dataset),
     shell:
-        "python -m crossmodal prepare {params.spec:q} data/prepared/{wildcards.dataset}"
+        "python -m crossmodal prepare {params.spec:q} $(dirname {output[0]})"
         " --raw {params.raw} 2>&1 | tee {log}"
