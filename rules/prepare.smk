@@ -10,7 +10,7 @@ rule prepare_dataset:
     input:
         ancient(lambda wc: raw_files(wc.dataset)),
     output:
-        expand("data/prepared/{{dataset}}/{file}", file=FILES),
+        files=expand("data/prepared/{{dataset}}/{file}", file=FILES),
     log:
         "logs/prepare/{dataset}.log",
     conda:
@@ -24,5 +24,5 @@ rule prepare_dataset:
         spec=prepare_spec,
         raw=lambda wc: raw_folder(wc.dataset),
     shell:
-        "python -m crossmodal prepare {params.spec:q} $(dirname {output[0]})"
+        "python -m crossmodal prepare {params.spec:q} $(dirname {output.files[0]})"
         " --raw {params.raw} 2>&1 | tee {log}"
