@@ -54,8 +54,18 @@ rule figures:
     input:
         table_curves,
     output:
-        learning="results/figures/{table}/learning.svg",
-        precision="results/figures/{table}/precision_scope.svg",
+        learning=report(
+            "results/figures/{table}/learning.svg",
+            category="Figures",
+            subcategory="Learning curves",
+            labels={"table": "{table}"},
+        ),
+        precision=report(
+            "results/figures/{table}/precision_scope.svg",
+            category="Figures",
+            subcategory="Precision-scope curves",
+            labels={"table": "{table}"},
+        ),
     log:
         "logs/evaluate/{table}/figures.log",
     conda:
@@ -78,8 +88,16 @@ rule tabulate:
         figures=rules.figures.output,
         published=local("src/crossmodal/published/retrieval.csv"),
     output:
-        markdown="results/tables/{table}.md",
-        csv="results/tables/{table}.csv",
+        markdown=report(
+            "results/tables/{table}.md",
+            category="Tables",
+            labels={"table": "{table}", "as": "page"},
+        ),
+        csv=report(
+            "results/tables/{table}.csv",
+            category="Tables",
+            labels={"table": "{table}", "as": "numbers"},
+        ),
     log:
         "logs/evaluate/{table}/table.log",
     conda:

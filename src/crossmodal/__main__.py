@@ -170,6 +170,21 @@ def merge(
 
 
 @app.command()
+def pull(
+    outputs: Annotated[
+        list[str] | None, typer.Argument(help="Outputs as in dvc.yaml, say `features`; or all.")
+    ] = None,
+) -> None:
+    """Pull what a colleague pushed, and check every file against dvc.lock.
+
+    Afterwards `snakemake` and `dvc repro` run only what is not there or was made otherwise.
+    """
+    from crossmodal.sharing import pull
+
+    print(f"{', '.join(pull(outputs or []))}: as in dvc.lock")
+
+
+@app.command()
 def check(
     params: Annotated[Path, typer.Argument(help="The file to check.")] = Path("params.yaml"),
 ) -> None:
@@ -181,13 +196,19 @@ def check(
 
 
 def main() -> Any:
-    """Run the command line; errors meant for the user are one message, without a traceback."""
+    """Run the command line; errors meant for the user are one message without a traceback."""
     # how a cluster ends jobs: exit, so that no temporary file stays where DVC takes it for output
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         return app()
     except CrossmodalError as error:
         print(f"error: {error}", file=sys.stderr)
+        sys.exit(1)
+    except Exception as error:
+        # each library wraps the system's error in one of its own
+        if "No space left on device" not in str(error):
+            raise
+        print(f"error: {error}; free some space and run the same command again", file=sys.stderr)
         sys.exit(1)
 
 

@@ -1,7 +1,8 @@
 """`profiles/kubernetes` as far as it goes without a cluster: a dry run."""
 
 import pytest
-from workflow.conftest import new_project
+
+from tests.workflow.project import new_project
 
 
 def test_a_dry_run_plans_all_jobs_from_and_to_the_shared_volume(tmp_path):

@@ -1,18 +1,19 @@
 """The workflow on a real Slurm: `make test-slurm`."""
 
-import os
 import re
 import shutil
 import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
-from workflow.conftest import Project, new_project
+
+from tests.workflow.project import Project, new_project
 
 SUBMITTED = re.compile(r"has been submitted with SLURM jobid (\d+)")
 LOCAL = "merge"
+SNAKEMAKE = ("snakemake", "--profile", "profiles/slurm")
+PATIENCE = 3600  # seconds; each job starts Snakemake twice
 
 
 def cluster():
@@ -32,27 +33,13 @@ pytestmark = [
 ]
 
 
-def call(project, *command, profile=None, status=0):
-    """What a command prints in a project; it must end with a status."""
-    bin_folder = Path(sys.executable).parent
-    environment = {
-        **os.environ,
-        "PATH": f"{bin_folder}:{os.environ['PATH']}",
-        "SNAKEMAKE_SLURM_PARTITIONS": str(Path(__file__).with_name("partitions.yaml")),
-        **({"SNAKEMAKE_PROFILE": profile} if profile else {}),
-    }
-    environment.pop("PYTHONPATH", None)
-    process = subprocess.run(
-        command,
-        cwd=project.folder,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=1800,
-    )
-    assert process.returncode == status, process.stdout
-    return process.stdout
+@pytest.fixture(scope="module", autouse=True)
+def partitions():
+    """Say what partitions there are."""
+    with pytest.MonkeyPatch.context() as patch:
+        path = Path(__file__).with_name("partitions.yaml")
+        patch.setenv("SNAKEMAKE_SLURM_PARTITIONS", str(path))
+        yield
 
 
 def slurm_jobs(output):
@@ -75,7 +62,7 @@ def first(tmp_path_factory):
     project = new_project(tmp_path_factory.mktemp("cluster"))
     project.write_params(project.params() | {"seeds": 1})
     todo = project.jobs()
-    return project, todo, call(project, "snakemake", "--profile", "profiles/slurm")
+    return project, todo, project.call(*SNAKEMAKE, timeout=PATIENCE)
 
 
 @pytest.fixture
@@ -113,13 +100,12 @@ def test_networks_and_nothing_else_get_a_gpu(first):
 
 
 def test_a_second_call_has_nothing_to_do(project):
-    output = call(project, "snakemake", "--profile", "profiles/slurm")
-    assert "Nothing to be done" in output
+    assert "Nothing to be done" in project.call(*SNAKEMAKE)
 
 
 def test_a_failed_job_shows_its_log(project):
     change_dims(project, 1000)
-    output = call(project, "snakemake", "--profile", "profiles/slurm", status=1)
+    output = project.call(*SNAKEMAKE, fails=True)
     (number,) = SUBMITTED.findall(output)
     log = project.folder / f".snakemake/slurm_logs/rule_fit/cca_0/{number}.log"
     assert f"log: logs/train/cca/seed0.fit.log, {log} (check log file(s)" in output
@@ -128,14 +114,12 @@ def test_a_failed_job_shows_its_log(project):
         assert "dims is 1000" in path.read_text()
 
 
-def test_dvc_submits_what_an_option_changes(project):
-    call(project, "dvc", "init", "--no-scm", "--quiet")
-    output = call(project, "dvc", "repro", profile="profiles/slurm")
-    assert not SUBMITTED.findall(output)
+def test_dvc_submits_what_an_option_changes(project, monkeypatch):
+    monkeypatch.setenv("SNAKEMAKE_PROFILE", "profiles/slurm")
+    assert not SUBMITTED.findall(project.call("dvc", "repro"))
     change_dims(project, 5)
     todo = project.jobs()
-    output = call(project, "dvc", "repro", profile="profiles/slurm")
-    jobs = slurm_jobs(output)
+    jobs = slurm_jobs(project.call("dvc", "repro", timeout=PATIENCE))
     assert Counter(map(rule, jobs)) + Counter([LOCAL]) == todo
     assert [job["Comment"] for job in jobs if rule(job) == "fit"] == ["rule_fit_wildcards_cca_0"]
     assert project.jobs() == {}

@@ -1,35 +1,10 @@
-import json
 import os
 import signal
 import time
 
 import pytest
 
-TIMINGS = ("fit_seconds", "peak_memory_mb")
-ONE_METHOD = {"fit": 2, "embed": 2, "metrics": 2, "tabulate": 1, "merge": 1}
-
-
-def metrics(project):
-    """All numbers of all runs, but how long they took."""
-    found = {}
-    for path in sorted((project.folder / "results" / "runs").rglob("seed*.json")):
-        content = json.loads(path.read_text())
-        for name in TIMINGS:
-            content["model"].pop(name)
-        found[str(path.relative_to(project.folder))] = content
-    return found
-
-
-def kill_when(project, arrived):
-    """Start the workflow, and kill it with all its jobs when something has arrived."""
-    process = project.start()
-    deadline = time.monotonic() + 120
-    while not arrived(project.folder):
-        assert process.poll() is None, process.communicate()[0]
-        assert time.monotonic() < deadline, "nothing arrived"
-        time.sleep(0.01)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
+from tests.workflow.project import ONE_METHOD, SNAKEMAKE, TABLE, kill_when, metrics
 
 
 def test_a_finished_workflow_has_nothing_to_do(finished):
@@ -72,15 +47,15 @@ def test_editing_a_method_reruns_only_its_jobs(project):
 def test_editing_an_extractor_reruns_its_features_and_what_uses_them(project):
     source = project.folder / "src/crossmodal/features/bow.py"
     source.write_text(source.read_text() + "\nTOUCHED = True\n")
-    twice = {name: 2 * count for name, count in ONE_METHOD.items() if count > 1}
-    assert project.jobs() == {"extract_feature": 1, **twice, "tabulate": 1, "merge": 1}
+    twice = {name: 2 * count for name, count in ONE_METHOD.items()}
+    assert project.jobs() == {"extract_feature": 1, **twice, **TABLE}
 
 
 def test_a_seed_more_fits_only_that_seed(project):
     params = project.params()
     params["seeds"] = 3
     project.write_params(params)
-    expected = {"fit": 2, "embed": 2, "metrics": 2, "tabulate": 1, "merge": 1}
+    expected = {"fit": 2, "embed": 2, "metrics": 2, "curves": 2, **TABLE}
     assert project.jobs() == expected
 
 
@@ -109,9 +84,7 @@ def test_bad_parameters_stop_before_any_job(project, keys, value, message):
         node = node[key]
     node[keys[-1]] = value
     project.write_params(params)
-    process = project.start("--forceall")
-    output, _ = process.communicate(timeout=60)
-    assert process.returncode == 1
+    output = project.run("--forceall", fails=True)
     assert "params.yaml: " in output
     assert message in output
     assert "rule prepare_dataset" not in output
@@ -119,10 +92,12 @@ def test_bad_parameters_stop_before_any_job(project, keys, value, message):
 
 def test_a_run_killed_in_extraction_and_in_training_goes_on(fresh, finished):
     parts = ".checkpoints/features/scenes/activations"
-    kill_when(fresh, lambda folder: len(list((folder / parts).rglob("*.npy"))) >= 2)
+    kill_when(fresh, lambda folder: len(list((folder / parts).rglob("*.npy"))) >= 1, *SNAKEMAKE)
     assert not (fresh.folder / "features/scenes/activations.h5").exists()
     checkpoints = ".checkpoints/models/sam"
-    kill_when(fresh, lambda folder: any((folder / checkpoints).rglob("training.safetensors")))
+    kill_when(
+        fresh, lambda folder: any((folder / checkpoints).rglob("training.safetensors")), *SNAKEMAKE
+    )
     assert (fresh.folder / "features/scenes/activations.h5").exists()
     output = fresh.run()
     assert "rule prepare_dataset" not in output
@@ -134,14 +109,12 @@ def test_a_run_killed_in_extraction_and_in_training_goes_on(fresh, finished):
 
 
 def test_a_second_snakemake_is_kept_out(fresh):
-    first = fresh.start()
+    first = fresh.start(*SNAKEMAKE)
     locks = fresh.folder / ".snakemake/locks"
     while not any(locks.glob("*")):
         assert first.poll() is None, first.communicate()[0]
         time.sleep(0.01)
-    second = fresh.start()
-    output, _ = second.communicate(timeout=60)
+    output = fresh.run(fails=True)
     os.killpg(first.pid, signal.SIGKILL)
     first.communicate()
-    assert second.returncode != 0
     assert "LockException" in output

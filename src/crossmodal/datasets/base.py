@@ -31,12 +31,22 @@ class Dataset(ABC):
     """Items with labels and splits, made from published files.
 
     A subclass is the dataset; its `__init__` takes the options of `datasets.<name>` in params.yaml.
+
+    Attributes:
+        sources: The published files.
+        licence: In words.
+        citation: The paper.
+        redistribution: Whether the licence lets a team share the published texts and media.
+        shares_features: Whether features of the dataset may be shared.
+        shares_models: Whether models and embeddings trained on it may be shared.
     """
 
     sources: ClassVar[tuple[Source, ...]] = ()
     licence: ClassVar[str]
     citation: ClassVar[str]
     redistribution: ClassVar[bool] = False
+    shares_features: ClassVar[bool] = True
+    shares_models: ClassVar[bool] = True
 
     @abstractmethod
     def counts(self) -> dict[str, int]:

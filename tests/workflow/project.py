@@ -1,0 +1,189 @@
+"""A small project of its own, driven by the real commands."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).parents[2]
+PHASES = ("acquire", "prepare", "extract", "train", "evaluate", "all")
+RULE = re.compile(r"^(?:local)?rule (\w+):$", re.MULTILINE)
+CODE = ("Snakefile", "rules", "src", "profiles", "envs", "dvc.yaml", ".gitignore", ".dvc")
+NOT_CODE = shutil.ignore_patterns("__pycache__", "cache", "tmp", "config.local")
+
+PARAMS = {
+    "suite": "small",
+    "suites": {"small": ["small"]},
+    "seeds": 2,
+    "tables": {"small": {"title": "Small", "experiments": ["cca", "sam"], "metrics": ["mAP"]}},
+    "experiments": {
+        name: {
+            "label": name.upper(),
+            "dataset": "scenes",
+            "views": {"image": "fc7", "text": "bow"},
+            "labels": "single",
+            "method": name,
+        }
+        for name in ("cca", "sam")
+    },
+    "datasets": {
+        "scenes": {
+            "train": 300,
+            "validation": 40,
+            "test": 40,
+            "image_size": 32,
+            "spoken": 0,
+            "seed": 0,
+        }
+    },
+    "features": {
+        "activations": {
+            "backbone": "squeezenet1_1",
+            "weights": "random",
+            "crops": 1,
+            "resize": "warp256",
+            "tap": "post",
+            "seed": 0,
+        },
+        "fc7": {"activations": "activations"},
+        "bow": {"size": 200, "weighting": "counts", "unit": "item", "stop_words": True},
+    },
+    "methods": {
+        "cca": {"dims": 10, "ridge": 0.1, "power": 0.0},
+        "sam": {
+            "dims": 16,
+            "hidden": 32,
+            "dropout": 0.1,
+            "margin": 1.0,
+            "feature_share": 0.25,
+            "activation": 0.4,
+            "slope": 0.1,
+            "input_norm": "zscore",
+            "learning_rate": 0.005,
+            "momentum": 0.9,
+            "decay": 0.000001,
+            "batch": 100,
+            "epochs": 40,
+        },
+    },
+}
+
+
+class Project:
+    """A folder with the workflow's code and parameters of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def params(self) -> dict:
+        return yaml.safe_load((self.folder / "params.yaml").read_text())
+
+    def write_params(self, params: dict) -> None:
+        (self.folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
+
+    def start(self, *command: str) -> subprocess.Popen:
+        """Start a command in a process group of its own."""
+        environment = {
+            **os.environ,
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "DVC_GLOBAL_CONFIG_DIR": str(self.folder / ".dvc/tmp/global"),
+            "DVC_SYSTEM_CONFIG_DIR": str(self.folder / ".dvc/tmp/system"),
+            **{f"GIT_{who}_NAME": "A" for who in ("AUTHOR", "COMMITTER")},
+            **{f"GIT_{who}_EMAIL": "a@example.org" for who in ("AUTHOR", "COMMITTER")},
+        }
+        environment.pop("PYTHONPATH", None)
+        return subprocess.Popen(
+            command,
+            cwd=self.folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def call(self, *command: str, fails: bool = False, timeout: float = 600) -> str:
+        """What a command prints; it must succeed, or fail."""
+        process = self.start(*command)
+        output, _ = process.communicate(timeout=timeout)
+        assert (process.returncode != 0) == fails, output
+        return output
+
+    def run(self, *arguments: str, fails: bool = False) -> str:
+        """What snakemake prints."""
+        return self.call(*SNAKEMAKE, *arguments, fails=fails)
+
+    def record(self) -> None:
+        """Commit everything to git."""
+        self.call("git", "add", "--all")
+        self.call("git", "commit", "--quiet", "--message", "Record", "--allow-empty")
+
+    def jobs(self) -> dict[str, int]:
+        """Number of jobs of each rule that would run now."""
+        lines = [*self.run("--dry-run", "--quiet", "rules").splitlines(), ""]
+        if not any(line.startswith("job ") for line in lines):
+            return {}
+        start = next(i for i, line in enumerate(lines) if line.startswith("job ")) + 2
+        rows = [line.split() for line in lines[start : lines.index("", start)]]
+        return {row[0]: int(row[1]) for row in rows if row[0] not in (*PHASES, "total")}
+
+    def read(self, name: str) -> str:
+        return (self.folder / name).read_text()
+
+
+def jobs_run(output: str) -> Counter:
+    """Number of jobs of each rule that snakemake said to start; phases are no jobs."""
+    return Counter(rule for rule in RULE.findall(output) if rule not in PHASES)
+
+
+SNAKEMAKE = ("snakemake", "--cores", "2")
+TIMINGS = ("fit_seconds", "peak_memory_mb")
+TABLE = {"figures": 1, "tabulate": 1, "merge": 1}
+ONE_METHOD = {"fit": 2, "embed": 2, "metrics": 2, "curves": 1, **TABLE}
+
+
+def new_project(folder: Path) -> Project:
+    folder.mkdir(exist_ok=True)
+    for name in CODE:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, folder / name, ignore=NOT_CODE)
+        else:
+            shutil.copy(ROOT / name, folder / name)
+    project = Project(folder)
+    project.write_params(PARAMS)
+    project.call("git", "init", "--quiet")
+    project.run("--dry-run")  # writes .dvcignore
+    project.record()
+    return project
+
+
+def metrics(project: Project) -> dict:
+    """All numbers of all runs, but how long they took."""
+    found = {}
+    for path in sorted((project.folder / "results" / "runs").rglob("seed*.json")):
+        content = json.loads(path.read_text())
+        for name in TIMINGS:
+            content["model"].pop(name)
+        found[str(path.relative_to(project.folder))] = content
+    return found
+
+
+def kill_when(project: Project, arrived: Callable[[Path], bool], *command: str) -> None:
+    """Start a command, and kill it with all its jobs when something has arrived."""
+    process = project.start(*command)
+    deadline = time.monotonic() + 120
+    while not arrived(project.folder):
+        assert process.poll() is None, process.communicate()[0]
+        assert time.monotonic() < deadline, "nothing arrived"
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()

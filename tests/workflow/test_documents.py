@@ -1,0 +1,39 @@
+"""What the documents show is what the commands say."""
+
+import re
+from pathlib import Path
+
+from tests.workflow.project import new_project
+
+ROOT = Path(__file__).parents[2]
+RESOURCE = re.compile(r"""(?:src|href)=["']https?://|url\(["']?https?://|@import""")
+
+
+def edges(text):
+    """Names at both ends of each arrow of a mermaid flow chart."""
+    names = dict(re.findall(r"(\w+)\[(\w+)\]", text))
+    arrows = re.findall(r"^\s*(\w+) --> (\w+)$", text, re.MULTILINE)
+    return {(names.get(a, a), names.get(b, b)) for a, b in arrows}
+
+
+def test_the_rule_graph_in_the_documents_is_the_one_snakemake_draws(tmp_path):
+    project = new_project(tmp_path / "project")
+    (project.folder / "params.yaml").write_text((ROOT / "params.yaml").read_text())
+    drawn = edges(project.run("--rulegraph", "mermaid-js", "--config", "suite=real"))
+    assert len(drawn) > 10
+    document = (ROOT / "docs/workflow.md").read_text()
+    assert edges(document.split("```mermaid\n")[1].split("```")[0]) == drawn
+
+
+def test_the_report_is_one_page_with_every_table_and_figure_and_needs_no_network(
+    finished, tmp_path
+):
+    page = tmp_path / "report.html"
+    finished.run("--report", str(page))
+    text = page.read_text(encoding="utf-8")
+    for name in ("small.md", "small.csv", "learning.svg", "precision_scope.svg"):
+        assert f'"{name}"' in text
+    for category in ("Tables", "Figures", "Learning curves", "Precision-scope curves"):
+        assert f'"{category}"' in text
+    markup = re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL)
+    assert not RESOURCE.search(markup)

@@ -1,0 +1,96 @@
+"""DVC and Snakemake over the same files: whoever comes second runs nothing."""
+
+import json
+from pathlib import Path
+
+from tests.workflow.project import ONE_METHOD, jobs_run, kill_when, metrics
+
+REPRO = ("dvc", "repro")
+
+
+def set_margin(project, margin):
+    params = project.params()
+    params["methods"]["sam"]["margin"] = margin
+    project.write_params(params)
+
+
+def times(project, *folders):
+    """Time of every file, but of the records, which may be written again."""
+    files = (path for folder in folders for path in (project.folder / folder).rglob("*.*"))
+    return {path: path.stat().st_mtime_ns for path in files if path.name != ".records.json"}
+
+
+def test_a_second_dvc_repro_does_nothing(finished):
+    assert "Data and pipelines are up to date" in finished.call(*REPRO)
+
+
+def test_dvc_runs_the_jobs_of_a_changed_option_alone_and_shows_what_it_did(project, tmp_path):
+    kept = times(project, "data", "features", "models/cca")
+    set_margin(project, 0.5)
+    output = project.call(*REPRO)
+    assert jobs_run(output) == ONE_METHOD
+    assert times(project, "data", "features", "models/cca") == kept
+    assert project.jobs() == {}
+    assert project.call("dvc", "params", "diff").split()[-4:-1] == [
+        "params.yaml",
+        "methods.sam.margin",
+        "1.0",
+    ]
+    shown = project.call("dvc", "metrics", "show", "--json")
+    assert json.loads(shown)[""]["data"] == {
+        "results/metrics.json": {"data": json.loads(project.read("results/metrics.json"))}
+    }
+    changed = json.loads(project.call("dvc", "metrics", "diff", "--json"))
+    assert set(changed["results/metrics.json"]) == {
+        f"sam.{d}.mAP" for d in ("average", "image-to-text", "text-to-image")
+    }
+    output = project.call("dvc", "plots", "diff", "--out", str(tmp_path / "plots"))
+    assert "WARNING" not in output
+    page = (tmp_path / "plots/index.html").read_text()
+    for curve in ("learning", "precision_scope"):
+        assert page.count(f"results/curves/{curve}/sam.csv") > 0
+
+
+def test_snakemake_runs_first_and_dvc_then_records(project):
+    set_margin(project, 0.5)
+    assert jobs_run(project.run()) == ONE_METHOD
+    output = project.call(*REPRO)
+    assert jobs_run(output) == {}
+    assert "Updating lock file" in output
+
+
+def test_an_experiment_runs_its_jobs_alone(project):
+    output = project.call("dvc", "exp", "run", "-S", "methods.sam.margin=0.5")
+    assert jobs_run(output) == ONE_METHOD
+    assert project.params()["methods"]["sam"]["margin"] == 0.5
+    (workspace, head) = json.loads(project.call("dvc", "exp", "show", "--json"))
+    assert workspace["data"]["params"]["params.yaml"]["data"]["methods"]["sam"]["margin"] == 0.5
+    assert len(head["experiments"]) == 1
+
+
+def test_two_branches_go_back_and_forth_without_a_job(project):
+    project.call("git", "checkout", "--quiet", "-b", "narrow")
+    set_margin(project, 0.5)
+    project.call(*REPRO)
+    project.record()
+    for branch in ("-", "narrow"):
+        project.call("git", "checkout", "--quiet", branch)
+        project.call("dvc", "checkout")
+        assert project.jobs() == {}
+
+
+def test_a_killed_dvc_repro_goes_on_with_the_same_command(fresh, finished):
+    arrived = fresh.folder / "features/scenes/activations.h5"
+    kill_when(fresh, lambda folder: arrived.exists(), *REPRO)
+    output = fresh.call(*REPRO)
+    assert "prepare_dataset" not in jobs_run(output)
+    assert metrics(fresh) == metrics(finished)
+    assert not half_written(fresh.folder)
+    assert "Data and pipelines are up to date" in fresh.call(*REPRO)
+
+
+def half_written(folder: Path) -> list[Path]:
+    """Files that would be taken for outputs, but have no final name yet."""
+    outputs = (folder / kind for kind in ("data", "features", "models", "embeddings", "results"))
+    hidden = (path for output in outputs for path in output.rglob(".*"))
+    return [path for path in hidden if path.name != ".records.json"]

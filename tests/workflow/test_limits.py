@@ -1,0 +1,120 @@
+"""A full disk, and licences."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.workflow.project import new_project
+
+LICENSED = '''"""Scenes that may not be passed on."""
+
+from crossmodal.datasets.scenes import Scenes
+
+
+class Licensed(Scenes):
+    """Raw data and models stay here, features may go."""
+
+    redistribution = False
+    shares_models = False
+'''
+LABELS = '''"""The category as a one-hot vector."""
+
+import numpy as np
+
+from crossmodal.features.base import Feature
+
+
+class Labels(Feature):
+    """One-hot rows, (n, 10), and a little noise."""
+
+    modality = "image"
+    reads = ("items.csv",)
+
+    def extract(self, dataset, rows, sources):
+        """By name."""
+        names = sorted({item.category for item in dataset.items})
+        return np.array([[item.category == name for name in names] for item in rows], np.float32)
+'''
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A disk of 9 MB, which is too small for the features."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=9m", "tmpfs", disk])
+    if mount.returncode:
+        pytest.skip("needs the right to mount a small disk")
+    yield disk
+    subprocess.run(["umount", "--lazy", disk], check=True)
+
+
+def test_a_full_disk_is_named_and_the_same_command_goes_on(small_disk):
+    project = new_project(small_disk / "project")
+    output = project.run("features/scenes/fc7.h5", fails=True)
+    assert "No space left on device" in output
+    assert "free some space and run the same command again" in output
+    features = project.folder / "features/scenes"
+    assert not [path for path in features.rglob("*") if path.is_file()]
+    subprocess.run(["mount", "-o", "remount,size=100m", small_disk], check=True)
+    output = project.run("features/scenes/fc7.h5")
+    assert "rule prepare_dataset" not in output
+    assert (features / "fc7.h5").exists()
+
+
+@pytest.fixture
+def licensed(fresh):
+    """A project on a dataset that forbids much."""
+    plugins = fresh.folder / "src/crossmodal"
+    (plugins / "datasets/licensed.py").write_text(LICENSED)
+    (plugins / "features/labels.py").write_text(LABELS)
+    params = fresh.params()
+    params["datasets"] = {"licensed": params["datasets"]["scenes"]}
+    params["features"] = {"labels": {}, "bow": params["features"]["bow"]}
+    params["methods"] = {"cca": params["methods"]["cca"] | {"dims": 5}}
+    params["experiments"] = {"cca": params["experiments"]["cca"]}
+    params["experiments"]["cca"] |= {
+        "dataset": "licensed",
+        "views": {"image": "labels", "text": "bow"},
+        "seeds": 1,
+    }
+    params["tables"]["small"]["experiments"] = ["cca"]
+    fresh.write_params(params)
+    return fresh
+
+
+def test_what_a_licence_forbids_is_not_pushed(licensed, tmp_path):
+    output = licensed.call("dvc", "repro", fails=True)
+    assert ".dvcignore was brought up to date" in output
+    licensed.call("dvc", "repro")
+    licensed.call("dvc", "remote", "add", "--default", "team", str(tmp_path / "remote"))
+    licensed.call("dvc", "push")
+    pushed = {path.read_bytes() for path in (tmp_path / "remote").rglob("*") if path.is_file()}
+
+    def is_pushed(output):
+        return (licensed.folder / output).read_bytes() in pushed
+
+    for output in ("captions.csv", "media.zip"):
+        assert not is_pushed(f"data/prepared/licensed/{output}")
+    for output in ("items.csv", "splits.csv"):
+        assert is_pushed(f"data/prepared/licensed/{output}")
+    for output in ("models/cca/seed0/model.safetensors", "embeddings/cca/seed0.h5"):
+        assert not is_pushed(output)
+    for output in ("features/licensed/bow.h5", "results/metrics.json"):
+        assert is_pushed(output)
+    check_colleague(licensed, tmp_path / "b")
+
+
+def check_colleague(licensed, where):
+    """A colleague may train on the features without the raw data."""
+    licensed.record()
+    licensed.call("git", "clone", "--quiet", str(licensed.folder), str(where))
+    colleague = type(licensed)(Path(where))
+    colleague.call("env", "PYTHONPATH=src", "python", "-m", "crossmodal", "pull")
+    assert colleague.jobs() == {}
+    shutil.rmtree(where / "results")
+    (where / "results").mkdir()
+    assert set(colleague.jobs()) >= {"fit", "embed"}
+    assert not {"prepare_dataset", "extract_feature"} & set(colleague.jobs())

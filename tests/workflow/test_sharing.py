@@ -1,0 +1,166 @@
+"""What one machine made, another one uses."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from moto.server import ThreadedMotoServer
+
+from tests.workflow.project import ONE_METHOD, Project, jobs_run, metrics
+
+PULL = ("python", "-m", "crossmodal", "pull")
+TWO_METHODS = {
+    rule: count * (1 if rule in ("figures", "tabulate", "merge") else 2)
+    for rule, count in ONE_METHOD.items()
+}
+
+
+@pytest.fixture
+def bucket(monkeypatch):
+    """Options of a remote in an S3 bucket on this machine."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
+    server.start()
+    host, port = server.get_host_and_port()
+    import boto3
+
+    endpoint = f"http://{host}:{port}"
+    boto3.client("s3", endpoint_url=endpoint).create_bucket(Bucket="team")
+    yield "s3://team/dvc", {"endpointurl": endpoint}
+    server.stop()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return str(tmp_path / "remote"), {}
+
+
+def add_remote(project, remote):
+    url, options = remote
+    project.call("dvc", "remote", "add", "--default", "team", url)
+    for name, value in options.items():
+        project.call("dvc", "remote", "modify", "team", name, value)
+
+
+def clone(project, where):
+    """Machine B: what git has, and nothing else."""
+    project.record()
+    project.call("git", "clone", "--quiet", str(project.folder), str(where))
+    return Project(where)
+
+
+def pull(project, *outputs, fails=False):
+    """The documented command."""
+    return project.call("env", "PYTHONPATH=src", *PULL, *outputs, fails=fails)
+
+
+@pytest.mark.parametrize("kind", ["folder", "bucket"])
+def test_a_colleague_pulls_features_and_extracts_nothing(project, kind, tmp_path, request):
+    add_remote(project, request.getfixturevalue(kind))
+    project.call("dvc", "push")
+    colleague = clone(project, tmp_path / "b")
+    output = pull(colleague, "data/prepared", "features")
+    assert "data/prepared, features: as in dvc.lock" in output
+    assert not (colleague.folder / "models").exists()
+    assert colleague.jobs() == TWO_METHODS
+    if kind == "folder":
+        assert jobs_run(colleague.call("dvc", "repro")) == TWO_METHODS
+        assert metrics(colleague) == metrics(project)
+        assert colleague.jobs() == {}
+
+
+def test_a_full_pull_runs_nothing_in_any_order(project, folder, tmp_path):
+    add_remote(project, folder)
+    project.call("dvc", "push")
+    colleague = clone(project, tmp_path / "b")
+    for outputs in (["results"], ["embeddings", "models"], ["features", "data/prepared"], []):
+        pull(colleague, *outputs)
+    assert colleague.jobs() == {}
+    assert jobs_run(colleague.call("dvc", "repro")) == {}
+
+
+def test_two_clones_share_one_cache_at_the_same_time(project, tmp_path):
+    shutil.copytree(project.folder / ".dvc/cache", tmp_path / "cache")
+    clones = [clone(project, tmp_path / name) for name in "bc"]
+    for one in clones:
+        one.call("dvc", "config", "--local", "cache.dir", str(tmp_path / "cache"))
+        one.call("dvc", "config", "--local", "cache.type", "reflink,symlink")
+        params = one.params()
+        params["methods"]["sam"]["margin"] = 0.5 if one is clones[0] else 0.7
+        one.write_params(params)
+    for one in clones:
+        one.call("dvc", "checkout")
+    running = [one.start("dvc", "repro") for one in clones]
+    for process in running:
+        output, _ = process.communicate(timeout=600)
+        assert process.returncode == 0, output
+        assert jobs_run(output) == ONE_METHOD
+    first, second = (metrics(one)["results/runs/sam/seed0.json"] for one in clones)
+    assert first["test"] != second["test"]
+    assert [one.jobs() for one in clones] == [{}, {}]
+
+
+@pytest.fixture
+def pulled(project, folder, tmp_path):
+    """A colleague who pulled everything."""
+    add_remote(project, folder)
+    project.call("dvc", "push")
+    colleague = clone(project, tmp_path / "b")
+    pull(colleague)
+    return colleague
+
+
+def test_a_stale_artefact_is_made_again_or_refused(pulled):
+    params = pulled.params()
+    params["methods"]["sam"]["margin"] = 0.5
+    pulled.write_params(params)
+    assert pulled.jobs() == ONE_METHOD
+    pulled.call("git", "checkout", "params.yaml")
+    source = pulled.folder / "src/crossmodal/methods/cca.py"
+    source.write_text(source.read_text() + "\nTOUCHED = True\n")
+    assert pulled.jobs() == ONE_METHOD
+    pulled.call("git", "checkout", "src")
+    feature = pulled.folder / "features/scenes/bow.h5"
+    damage(feature)
+    output = pulled.run(fails=True)
+    assert "features/scenes/bow.h5: changed since it was made" in output
+    feature.unlink()
+    assert jobs_run(pulled.run("features/scenes/bow.h5")) == {"extract_feature": 1}
+
+
+def test_a_damaged_remote_is_refused_until_it_is_mended(project, folder, tmp_path):
+    add_remote(project, folder)
+    project.call("dvc", "push")
+    feature = "features/scenes/fc7.h5"
+    stored = max(Path(folder[0]).rglob("*"), key=lambda p: same(p, project.folder / feature))
+    damage(stored)
+    colleague = clone(project, tmp_path / "b")
+    output = pull(colleague, "data/prepared", "features", fails=True)
+    assert "fc7.h5" in output or stored.name in output
+    if (colleague.folder / feature).exists():
+        assert f"{feature}: changed since it was made" in colleague.run(fails=True)
+        (colleague.folder / feature).unlink()
+    stored.unlink()
+    shutil.copy(project.folder / ".dvc/cache" / stored.relative_to(folder[0]), stored)
+    pull(colleague, "data/prepared", "features")
+    assert colleague.jobs() == TWO_METHODS
+
+
+def test_an_output_that_is_not_locked_is_refused(project):
+    assert "feature: not an output in dvc.lock; outputs: data/raw" in pull(
+        project, "feature", fails=True
+    )
+
+
+def same(path, other):
+    return path.is_file() and path.read_bytes() == other.read_bytes()
+
+
+def damage(path):
+    """Change one byte in the middle."""
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.chmod(0o644)
+    path.write_bytes(content)
