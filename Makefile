@@ -1,5 +1,6 @@
 # make tables: install everything, then run the main job on the embedded dataset
 # make test:   install everything, then run the tests
+# make test-slurm: start a Slurm on this machine (root, Debian), run the workflow's jobs through it
 # make lint:   formatters and linters, as CI runs them
 # make lock:   pin the newest versions that pyproject.toml admits
 
@@ -8,7 +9,7 @@ CORES ?= $(shell nproc)
 VENV := .venv
 export PATH := $(abspath $(VENV))/bin:$(PATH)
 
-.PHONY: tables test lint lock
+.PHONY: tables test test-slurm lint lock
 
 tables: $(VENV)/installed
 	snakemake --cores $(CORES) results/tables/all.md
@@ -16,6 +17,9 @@ tables: $(VENV)/installed
 
 test: $(VENV)/installed-dev
 	pytest
+
+test-slurm: $(VENV)/installed-dev
+	trap tests/cluster/stop_slurm.sh EXIT; tests/cluster/start_slurm.sh && pytest -m slurm
 
 lint: $(VENV)/installed-dev
 	ruff check .

@@ -17,9 +17,11 @@ rule download:
     retries: 2
     conda:
         "../envs/crossmodal.yaml"
+    threads: 1
     resources:
         mem_mb=500,
         runtime=600,
+        gpu=0,
     shell:
         "python -m crossmodal download {wildcards.source} {output} 2>&1 | tee {log}"
 
@@ -32,8 +34,10 @@ rule weights:
     retries: 2
     conda:
         "../envs/crossmodal.yaml"
+    threads: 1
     resources:
         mem_mb=2000,
         runtime=60,
+        gpu=0,
     shell:
         "python -m crossmodal weights {output} 2>&1 | tee {log}"

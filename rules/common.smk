@@ -96,6 +96,11 @@ def extract_threads(wildcards):
     return PARAMS.feature_of(wildcards.feature).threads
 
 
+def extract_gpu(wildcards):
+    """GPUs that an extractor makes use of."""
+    return int(PARAMS.feature_of(wildcards.feature).gpu)
+
+
 def extract_spec(wildcards):
     """What extracting a feature depends on."""
     return spec("extract", "features", PARAMS.plugin("features", wildcards.feature))
@@ -116,6 +121,12 @@ def split_files(wildcards):
     """Labels and splits of an experiment's dataset."""
     folder = f"data/prepared/{dataset_of(wildcards)}"
     return [f"{folder}/items.csv", f"{folder}/splits.csv"]
+
+
+def method_gpu(wildcards):
+    """GPUs that an experiment's method makes use of."""
+    plugin = PARAMS.fit_job(wildcards.experiment)["plugin"]
+    return int(plugins.load("methods", plugin).gpu)
 
 
 def fit_spec(wildcards):

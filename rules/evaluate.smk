@@ -15,9 +15,11 @@ rule metrics:
         "logs/evaluate/{experiment}/seed{seed}.log",
     conda:
         "../envs/crossmodal.yaml"
+    threads: 1
     resources:
         mem_mb=2000,
         runtime=60,
+        gpu=0,
     params:
         spec=evaluate_spec,
     shell:
@@ -36,9 +38,11 @@ rule curves:
         "logs/evaluate/{experiment}/curves.log",
     conda:
         "../envs/crossmodal.yaml"
+    threads: 1
     resources:
         mem_mb=500,
         runtime=10,
+        gpu=0,
     params:
         spec=lambda wc: spec("curves", None, {}),
     shell:
@@ -66,9 +70,11 @@ rule figures:
         "logs/evaluate/{table}/figures.log",
     conda:
         "../envs/crossmodal.yaml"
+    threads: 1
     resources:
         mem_mb=500,
         runtime=10,
+        gpu=0,
     params:
         spec=figures_spec,
     shell:
@@ -80,7 +86,7 @@ rule tabulate:
     input:
         runs=table_runs,
         figures=rules.figures.output,
-        published="src/crossmodal/published/retrieval.csv",
+        published=local("src/crossmodal/published/retrieval.csv"),
     output:
         markdown=report(
             "results/tables/{table}.md",
@@ -96,9 +102,11 @@ rule tabulate:
         "logs/evaluate/{table}/table.log",
     conda:
         "../envs/crossmodal.yaml"
+    threads: 1
     resources:
         mem_mb=500,
         runtime=10,
+        gpu=0,
     params:
         spec=table_spec,
     shell:
@@ -118,9 +126,11 @@ rule merge:
     localrule: True
     conda:
         "../envs/crossmodal.yaml"
+    threads: 1
     resources:
         mem_mb=100,
         runtime=1,
+        gpu=0,
     params:
         spec=spec("merge", None, {}),
     shell:

@@ -21,6 +21,7 @@ rule extract_feature:
     resources:
         mem_mb=2000,
         runtime=600,
+        gpu=extract_gpu,
     params:
         spec=extract_spec,
     shell:

@@ -11,7 +11,7 @@ rule prepare_dataset:
         published=ancient(lambda wc: raw_files(wc.dataset)),
         own=lambda wc: PARAMS.dataset_of(wc.dataset).files(),
     output:
-        expand("data/prepared/{{dataset}}/{file}", file=FILES),
+        files=expand("data/prepared/{{dataset}}/{file}", file=FILES),
     log:
         "logs/prepare/{dataset}.log",
     conda:
@@ -20,9 +20,10 @@ rule prepare_dataset:
     resources:
         mem_mb=4000,
         runtime=600,
+        gpu=0,
     params:
         spec=prepare_spec,
         raw=lambda wc: raw_folder(wc.dataset),
     shell:
-        "python -m crossmodal prepare {params.spec:q} data/prepared/{wildcards.dataset}"
+        "python -m crossmodal prepare {params.spec:q} $(dirname {output.files[0]})"
         " --raw {params.raw} 2>&1 | tee {log}"

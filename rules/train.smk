@@ -18,9 +18,11 @@ rule fit:
         "logs/train/{experiment}/seed{seed}.fit.log",
     conda:
         "../envs/crossmodal.yaml"
+    threads: 1
     resources:
         mem_mb=4000,
         runtime=1440,
+        gpu=method_gpu,
     params:
         spec=fit_spec,
         dataset=dataset_of,
@@ -42,9 +44,11 @@ rule embed:
         "logs/train/{experiment}/seed{seed}.embed.log",
     conda:
         "../envs/crossmodal.yaml"
+    threads: 1
     resources:
         mem_mb=4000,
         runtime=60,
+        gpu=method_gpu,
     params:
         spec=embed_spec,
         dataset=dataset_of,

@@ -4,6 +4,7 @@ from pathlib import Path
 import yaml
 
 ROOT = Path(__file__).parents[1]
+RULE = re.compile(r"^rule (\w+):\n(.*?)(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
 PIN = re.compile(r"^([A-Za-z0-9_.-]+)==([^ ;]+)")
 
 
@@ -48,3 +49,15 @@ def test_each_phase_is_a_rule_file_a_target_and_a_dvc_stage():
         assert f"\nrule {phase}:\n    input:\n" in rules
         assert stage["cmd"].endswith(f"snakemake {phase}")
         assert all(out[name]["persist"] for out in stage["outs"] for name in out)
+
+
+def test_every_job_says_what_it_needs_of_a_machine():
+    rules = [
+        rule for path in (ROOT / "rules").glob("*.smk") for rule in RULE.findall(path.read_text())
+    ]
+    jobs = {name: body for name, body in rules if "    shell:" in body}
+    assert len(jobs) >= 10
+    for name, body in jobs.items():
+        for need in ("    threads: ", "  mem_mb=", "  runtime=", "  gpu="):
+            assert need in body, f"{name} lacks {need}"
+        assert "partition" not in body, name

@@ -39,6 +39,7 @@ class GradientMethod(Method):
         network: Set by `fit` and `restore`.
     """
 
+    gpu = True
     epochs: int
     network: nn.Module
 

@@ -111,10 +111,10 @@ class Project:
             start_new_session=True,
         )
 
-    def call(self, *command: str, fails: bool = False) -> str:
+    def call(self, *command: str, fails: bool = False, timeout: float = 1200) -> str:
         """What a command prints; it must succeed, or fail."""
         process = self.start(*command)
-        output, _ = process.communicate(timeout=1200)
+        output, _ = process.communicate(timeout=timeout)
         assert (process.returncode != 0) == fails, output
         return output
 

@@ -42,6 +42,7 @@ class Activations(Feature):
     modality = "image"
     reads = ("items.csv", "media.zip")
     threads = 8
+    gpu = True
 
     def __init__(
         self,

@@ -25,6 +25,7 @@ class Feature(ABC):
         weights: Name of a file in `data/raw/weights/`, or empty.
         chunk: Rows extracted at a time.
         threads: Processor threads that it makes use of.
+        gpu: Whether it makes use of a GPU.
     """
 
     modality: ClassVar[Literal["image", "text", "speech"]]
@@ -34,6 +35,7 @@ class Feature(ABC):
     weights: str = ""
     chunk: int = 256
     threads: ClassVar[int] = 1
+    gpu: ClassVar[bool] = False
 
     def rows(self, dataset: Prepared) -> Sequence[Item] | Sequence[Caption]:
         """What the rows of the feature file are, in order."""

@@ -37,10 +37,12 @@ class Method(ABC):
 
     Attributes:
         task: 'category': labels make relevance, chosen by mAP; 'instance': pairs do, by rsum.
+        gpu: Whether it makes use of a GPU.
         arrays: What `fit` learnt and `embed` needs; stored with the run.
     """
 
     task: ClassVar[Literal["category", "instance"]]
+    gpu: ClassVar[bool] = False
     arrays: dict[str, np.ndarray]
 
     @abstractmethod
