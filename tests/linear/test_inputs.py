@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from sklearn.preprocessing import StandardScaler, normalize
 
+from crossmodal.errors import CrossmodalError
 from crossmodal.linear import inputs
 from crossmodal.linear.inputs import Inputs, paired_inputs, paired_labels
 
@@ -51,3 +52,10 @@ def test_each_caption_makes_a_pair_with_its_image_and_its_labels(make_split, rng
     np.testing.assert_allclose(views["text"][:8] + text.mean(axis=0), text)
     expected = labels.repeat(2, axis=0) - labels.mean(axis=0)
     np.testing.assert_allclose(paired_labels(split)[:8], expected)
+
+
+@pytest.mark.parametrize("width", [0, 3])
+def test_labels_are_needed_where_they_are_asked_for(make_split, rng, width):
+    split = make_split({"image": rng.standard_normal((4, 2))}, np.zeros((4, width)))
+    with pytest.raises(CrossmodalError, match="learns from labels"):
+        paired_labels(split)

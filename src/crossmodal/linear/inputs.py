@@ -8,6 +8,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import gen_batches
 
 from crossmodal.data import Split
+from crossmodal.errors import CrossmodalError
 from crossmodal.evaluation.retrieval import unit_rows
 
 InputNorm = Literal["raw", "zscore", "l2"]
@@ -73,6 +74,12 @@ def paired_inputs(train: Split, input_norm: InputNorm) -> dict[str, Inputs]:
 
 
 def paired_labels(train: Split) -> Inputs:
-    """The labels of the pairs as a further view, (n, C), centred."""
+    """The labels of the pairs as a further view, (n, C), centred.
+
+    Raises:
+        CrossmodalError: If the dataset has none.
+    """
+    if not train.labels.any():
+        raise CrossmodalError("the method learns from labels, but no training item has one")
     owners, _ = train.pairs()
     return Inputs(train.labels, "raw", owners)
