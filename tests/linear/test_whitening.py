@@ -1,7 +1,12 @@
 import numpy as np
 import pytest
 
-from crossmodal.linear.whitening import canonical_directions, mean_diagonal, whitener
+from crossmodal.linear.whitening import (
+    canonical_directions,
+    mean_diagonal,
+    principal_directions,
+    whitener,
+)
 
 
 @pytest.fixture
@@ -33,3 +38,13 @@ def test_directions_diagonalise_the_cross_covariance(rng, covariance):
 
 def test_mean_diagonal():
     assert mean_diagonal(np.array([[1.0, 9.0], [9.0, 4.0]])) == 2.5
+
+
+@pytest.mark.parametrize(("energy", "kept"), [(0.5, 1), (0.81, 2), (1.0, 3)])
+def test_principal_directions_explain_the_energy(rng, energy, kept):
+    basis = np.linalg.qr(rng.standard_normal((5, 5)))[0]
+    covariance = basis @ np.diag([1.0, 5, 0, 2, 0]) @ basis.T
+    directions = principal_directions(covariance, energy)
+    np.testing.assert_allclose(
+        np.abs(directions.T @ basis[:, [1, 3, 0]][:, :kept]), np.eye(kept), atol=1e-9
+    )

@@ -73,13 +73,22 @@ def paired_inputs(train: Split, input_norm: InputNorm) -> dict[str, Inputs]:
     return {m: Inputs(view.vectors(), input_norm, rows[m]) for m, view in views.items()}
 
 
+def require_labels(train: Split) -> None:
+    """Refuse training items of which none has a label.
+
+    Raises:
+        CrossmodalError: If so.
+    """
+    if not train.labels.any():
+        raise CrossmodalError("the method learns from labels, but no training item has one")
+
+
 def paired_labels(train: Split) -> Inputs:
     """The labels of the pairs as a further view, (n, C), centred.
 
     Raises:
-        CrossmodalError: If the dataset has none.
+        CrossmodalError: If no item has a label.
     """
-    if not train.labels.any():
-        raise CrossmodalError("the method learns from labels, but no training item has one")
+    require_labels(train)
     owners, _ = train.pairs()
     return Inputs(train.labels, "raw", owners)

@@ -31,3 +31,11 @@ def canonical_directions(
     """
     left, rho, right = np.linalg.svd(first.T @ cross @ second, full_matrices=False)
     return first @ left, rho, second @ right.T
+
+
+def principal_directions(covariance: np.ndarray, energy: float) -> np.ndarray:
+    """Leading eigenvectors (d, r) that together explain a share `energy` of the variance."""
+    values, vectors = scipy.linalg.eigh(covariance)
+    explained = np.cumsum(values[::-1]) / values.sum()
+    kept = np.searchsorted(explained, energy - 1e-9) + 1  # rounding must not cost a direction
+    return vectors[:, ::-1][:, :kept]
