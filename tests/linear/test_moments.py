@@ -3,7 +3,7 @@ import pytest
 
 from crossmodal.linear import inputs
 from crossmodal.linear.inputs import Inputs
-from crossmodal.linear.moments import cross_scatter, scatter
+from crossmodal.linear.moments import cross_scatter, scatter, weighted_scatter
 
 
 @pytest.fixture
@@ -26,3 +26,10 @@ def test_blocks_are_the_products_of_the_centred_views(views):
 def test_products_with_targets_in_memory(views, rng):
     targets = rng.standard_normal((40, 2))
     np.testing.assert_allclose(cross_scatter(views["b"], targets), views["b"][:40].T @ targets)
+
+
+def test_weighted_products(views, rng):
+    weights = rng.random(40)
+    whole = views["b"][:40]
+    expected = whole.T @ np.diag(weights) @ whole
+    np.testing.assert_allclose(weighted_scatter(views["b"], weights), expected, atol=1e-12)

@@ -30,3 +30,12 @@ def scatter(views: dict[str, Inputs]) -> Blocks:
 def cross_scatter(view: Inputs, targets: np.ndarray) -> np.ndarray:
     """X' T (d, C), for targets (n, C) held in memory."""
     return sum(view[block].T @ targets[block] for block in row_blocks(len(view)))
+
+
+def weighted_scatter(view: Inputs, weights: np.ndarray) -> np.ndarray:
+    """X' diag(w) X (d, d), for weights (n,) of the rows, none of them negative."""
+    total = 0.0
+    for block in row_blocks(len(view)):
+        rows = view[block] * np.sqrt(weights[block])[:, None]
+        total += rows.T @ rows
+    return total
