@@ -27,7 +27,7 @@ def normalised(rows: np.ndarray, input_norm: InputNorm) -> np.ndarray:
 
 
 class Inputs:
-    """Standardised training rows of one view; `inputs[slice]` reads a block in float64.
+    """Standardised training rows of one view; `inputs[rows]` reads some of them in float64.
 
     Args:
         features: (rows, d), or anything that gives such an array for an index array.
@@ -51,15 +51,15 @@ class Inputs:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def __getitem__(self, block: slice) -> np.ndarray:
-        return (self._read(block) - self.mean) / self.scale
+    def __getitem__(self, rows: slice | np.ndarray) -> np.ndarray:
+        return (self._read(rows) - self.mean) / self.scale
 
     def project(self, matrix: np.ndarray) -> np.ndarray:
         """Products (n, k) of all rows and a matrix (d, k)."""
         return np.concatenate([self[block] @ matrix for block in row_blocks(len(self))])
 
-    def _read(self, block: slice) -> np.ndarray:
-        return normalised(self.features[self.rows[block]], self.input_norm)
+    def _read(self, rows: slice | np.ndarray) -> np.ndarray:
+        return normalised(self.features[self.rows[rows]], self.input_norm)
 
 
 def paired_inputs(train: Split, input_norm: InputNorm) -> dict[str, Inputs]:
