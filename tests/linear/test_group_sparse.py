@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import MultiTaskLasso
 
-from crossmodal.linear.group_sparse import reweighted_step, row_norms
+from crossmodal.linear.group_sparse import reweighted_step, row_norms, settled
 
 
 @pytest.fixture
@@ -36,3 +36,11 @@ def test_a_row_of_zeros_has_a_finite_weight(problem):
     step = reweighted_step(x.T @ x, x.T @ y, 1.0, np.zeros((8, 2)))
     assert np.isfinite(step).all()
     assert np.abs(step).max() < 0.1
+
+
+@pytest.mark.parametrize(
+    ("objectives", "expected"),
+    [([10.0], False), ([10.0, 9.0], False), ([20.0, 10.0, 9.95], True), ([10.0, 11.0], True)],
+)
+def test_settled_when_the_last_iteration_hardly_helped(objectives, expected):
+    assert settled([{"objective": value} for value in objectives], 0.01) == expected

@@ -27,3 +27,9 @@ def reweighted_step(
     """
     weights = np.ones(len(gram)) if previous is None else 1 / (2 * row_norms(previous))
     return scipy.linalg.solve(gram + penalty * np.diag(weights), target, assume_a="pos")
+
+
+def settled(curve: list[dict[str, float]], tolerance: float) -> bool:
+    """Whether the last iteration lowered the `objective` by no more than a share `tolerance`."""
+    values = [row["objective"] for row in curve[-2:]]
+    return len(values) == 2 and values[0] - values[1] <= tolerance * values[0]

@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import Field
 
 from crossmodal.data import Split
-from crossmodal.linear.group_sparse import reweighted_step, row_norms
+from crossmodal.linear.group_sparse import reweighted_step, row_norms, settled
 from crossmodal.linear.inputs import InputNorm, paired_inputs, require_labels
 from crossmodal.linear.moments import cross_scatter, scatter
 from crossmodal.linear.projection import Projection
@@ -70,14 +70,9 @@ class LGCFL(Projection):
             objective = sum(np.square(p - targets).sum() for p in predictions)
             objective += self.penalty * sum(row_norms(matrix).sum() for matrix in maps.values())
             run.curve.append({"iteration": iteration, "objective": objective})
-            if self._settled(run):
+            if settled(run.curve, self.tolerance):
                 break
         self.keep(views, maps)
-
-    def _settled(self, run: Run) -> bool:
-        """Whether the last iteration hardly lowered the objective."""
-        values = [row["objective"] for row in run.curve[-2:]]
-        return len(values) == 2 and values[0] - values[1] <= self.tolerance * values[0]
 
 
 def _dragged(labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:
