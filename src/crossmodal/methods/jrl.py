@@ -92,24 +92,29 @@ class JRL(Projection):
     def _solve(self, views: dict[str, Inputs], moments: Blocks, run: Run) -> dict[str, np.ndarray]:
         """P and R, each the minimiser for the other one, in turn."""
         grams = {m: self._gram(view, moments[m, m]) for m, view in views.items()}
-        classes = {m: moments[m, LABELS] for m in views}
         first, second = views
-        maps = {m: reweighted_step(grams[m], classes[m], self.penalty, None) for m in views}
+        maps = {m: reweighted_step(grams[m], moments[m, LABELS], self.penalty, None) for m in views}
         for iteration in range(self.iterations):
             for m, other in ((first, second), (second, first)):
-                target = classes[m] + self.pair_weight * moments[m, other] @ maps[other]
+                target = moments[m, LABELS] + self.pair_weight * moments[m, other] @ maps[other]
                 maps[m] = reweighted_step(grams[m], target, self.penalty, maps[m])
-            objective = 2 * np.trace(moments[LABELS, LABELS])
-            objective -= (
-                2 * self.pair_weight * np.sum(maps[first] * (moments[first, second] @ maps[second]))
-            )
-            for m, matrix in maps.items():
-                objective += np.sum(matrix * (grams[m] @ matrix - 2 * classes[m]))
-                objective += self.penalty * row_norms(matrix).sum()
+            objective = self._objective(maps, grams, moments)
             run.curve.append({"iteration": iteration, "objective": objective})
             if settled(run.curve, self.tolerance):
                 break
         return maps
+
+    def _objective(
+        self, maps: dict[str, np.ndarray], grams: dict[str, np.ndarray], moments: Blocks
+    ) -> float:
+        """The whole objective, from second moments."""
+        first, second = maps
+        tied = np.sum(maps[first] * (moments[first, second] @ maps[second]))
+        total = 2 * np.trace(moments[LABELS, LABELS]) - 2 * self.pair_weight * tied
+        for m, matrix in maps.items():
+            total += np.sum(matrix * (grams[m] @ matrix - 2 * moments[m, LABELS]))
+            total += self.penalty * row_norms(matrix).sum()
+        return total
 
     def _gram(self, view: Inputs, moments: np.ndarray) -> np.ndarray:
         """(1 + pair_weight) X'X + graph_weight X'L X, (d, d)."""
