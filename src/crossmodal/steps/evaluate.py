@@ -13,6 +13,7 @@ from crossmodal.evaluation.retrieval import Pool, rsum
 from crossmodal.evaluation.retrieval import evaluate as evaluate_direction
 from crossmodal.evaluation.selection import directions
 from crossmodal.files import write_json
+from crossmodal.methods.base import Method
 
 
 def evaluate(spec: dict[str, Any], output: Path, embeddings: Path, seed: int) -> None:
@@ -22,7 +23,7 @@ def evaluate(spec: dict[str, Any], output: Path, embeddings: Path, seed: int) ->
     direction -> metric -> value on the test split; `model`, the facts of the run.
 
     Args:
-        spec: `plugin` of the method.
+        spec: `plugin` of the method; its options come with the embeddings.
         output: The JSON file.
         embeddings: Embedding file of the run.
         seed: Seeds the random control.
@@ -30,8 +31,8 @@ def evaluate(spec: dict[str, Any], output: Path, embeddings: Path, seed: int) ->
     Raises:
         CrossmodalError: If the embedding file is missing or damaged.
     """
-    score = plugins.load("methods", spec["plugin"]).score
     facts, splits = _read(embeddings)
+    method: Method = plugins.make("methods", spec["plugin"], facts["options"], "options")
     result: dict[str, Any] = {"model": facts}
     for name, pools in splits.items():
         result[name] = summarise(
@@ -39,7 +40,7 @@ def evaluate(spec: dict[str, Any], output: Path, embeddings: Path, seed: int) ->
                 f"{query}-to-{gallery}": evaluate_direction(
                     pools[query],
                     pools[gallery],
-                    lambda q, g, pair=(query, gallery): score(q, g, pair),
+                    lambda q, g, pair=(query, gallery): method.score(q, g, pair),
                 )
                 for query, gallery in directions(list(pools))
             }
