@@ -46,5 +46,5 @@ class CaptionEncoder(nn.Module):
         different, places = words.data.unique(return_inverse=True)
         gru = self.gru
         mapped = linear(self.words(different), gru.weight_ih_l0, gru.bias_ih_l0)
-        states = last_states(mapped[places], words.batch_sizes.tolist(), gru.weight_hh_l0)
+        states = last_states(mapped, places, words.batch_sizes.tolist(), gru.weight_hh_l0)
         return states[words.unsorted_indices]
