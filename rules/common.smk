@@ -135,6 +135,31 @@ def evaluate_spec(wildcards):
     return spec("evaluate", "methods", {"plugin": plugin})
 
 
+def experiment_runs(wildcards):
+    """Metrics of all seeds of an experiment."""
+    name = wildcards.experiment
+    return [f"results/runs/{name}/seed{seed}.json" for seed in PARAMS.seeds_of(name)]
+
+
+def experiment_curves(wildcards):
+    """Learning curves of all seeds of an experiment."""
+    name = wildcards.experiment
+    return [f"models/{name}/seed{seed}/curve.csv" for seed in PARAMS.seeds_of(name)]
+
+
+def table_curves(wildcards):
+    """Curves of all experiments that a table shows."""
+    shown = PARAMS.tables[wildcards.table].experiments
+    return expand("results/curves/{kind}/{e}.csv", kind=["learning", "precision_scope"], e=shown)
+
+
+def figures_spec(wildcards):
+    """What a table's figures show, and how."""
+    table = PARAMS.tables[wildcards.table]
+    shown = [[name, PARAMS.experiments[name].label] for name in table.experiments]
+    return spec("figures", None, {"title": table.title, "experiments": shown})
+
+
 def table_runs(wildcards):
     """Metrics of all runs that a table shows."""
     return [

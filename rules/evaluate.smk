@@ -25,15 +25,57 @@ rule metrics:
         " --seed {wildcards.seed} 2>&1 | tee {log}"
 
 
+rule curves:
+    input:
+        runs=experiment_runs,
+        curves=experiment_curves,
+    output:
+        learning="results/curves/learning/{experiment}.csv",
+        precision="results/curves/precision_scope/{experiment}.csv",
+    log:
+        "logs/evaluate/{experiment}/curves.log",
+    conda:
+        "../envs/crossmodal.yaml"
+    resources:
+        mem_mb=500,
+        runtime=10,
+    params:
+        spec=lambda wc: spec("curves", None, {}),
+    shell:
+        "python -m crossmodal curves {output.learning} {output.precision} {input.runs}"
+        " --models models 2>&1 | tee {log}"
+
+
+rule figures:
+    input:
+        table_curves,
+    output:
+        learning="results/figures/{table}/learning.svg",
+        precision="results/figures/{table}/precision_scope.svg",
+    log:
+        "logs/evaluate/{table}/figures.log",
+    conda:
+        "../envs/crossmodal.yaml"
+    resources:
+        mem_mb=500,
+        runtime=10,
+    params:
+        spec=figures_spec,
+    shell:
+        "python -m crossmodal figures {params.spec:q} {output.learning} {output.precision}"
+        " --curves results/curves 2>&1 | tee {log}"
+
+
 rule tabulate:
     input:
         runs=table_runs,
+        figures=rules.figures.output,
         published="src/crossmodal/published/retrieval.csv",
     output:
         markdown="results/tables/{table}.md",
         csv="results/tables/{table}.csv",
     log:
-        "logs/evaluate/{table}.log",
+        "logs/evaluate/{table}/table.log",
     conda:
         "../envs/crossmodal.yaml"
     resources:
@@ -48,9 +90,11 @@ rule tabulate:
 
 rule merge:
     input:
-        [f"results/tables/{table}.md" for table in SUITE],
+        tables=[f"results/tables/{table}.md" for table in SUITE],
+        numbers=[f"results/tables/{table}.csv" for table in SUITE],
     output:
-        "results/tables/all.md",
+        page="results/tables/all.md",
+        metrics="results/metrics.json",
     log:
         "logs/evaluate/all.log",
     localrule: True
@@ -59,5 +103,7 @@ rule merge:
     resources:
         mem_mb=100,
         runtime=1,
+    params:
+        spec=spec("merge", None, {}),
     shell:
-        "awk 'FNR == 1 && NR > 1 {{ print \"\" }} 1' {input} > {output} 2> {log}"
+        "python -m crossmodal merge {output.page} {output.metrics} {input.tables} 2>&1 | tee {log}"

@@ -132,6 +132,44 @@ def tabulate(spec: Spec, output: Output, runs: Runs) -> None:
 
 
 @app.command()
+def curves(
+    learning: Output,
+    precision: Output,
+    runs: Runs,
+    models: Annotated[Path, typer.Option(help="Folder of models.")],
+) -> None:
+    """Average an experiment's learning and precision-scope curves over its seeds."""
+    from crossmodal.steps.curves import curves
+
+    curves(learning, precision, runs, models)
+
+
+@app.command()
+def figures(
+    spec: Spec,
+    learning: Output,
+    precision: Output,
+    curves: Annotated[Path, typer.Option(help="Folder of curves.")],
+) -> None:
+    """Draw the learning and precision-scope curves of a table's experiments."""
+    from crossmodal.steps.figures import figures
+
+    figures(spec, learning, precision, curves)
+
+
+@app.command()
+def merge(
+    page: Output,
+    metrics: Output,
+    tables: Annotated[list[Path], typer.Argument(help="Markdown of each table.")],
+) -> None:
+    """Put a suite's tables on one page, and their numbers into one JSON file."""
+    from crossmodal.steps.merge import merge
+
+    merge(page, metrics, tables)
+
+
+@app.command()
 def check(
     params: Annotated[Path, typer.Argument(help="The file to check.")] = Path("params.yaml"),
 ) -> None:

@@ -125,7 +125,8 @@ class GradientMethod(Method):
         for epoch in track(todo, self.epochs, run.label, done=state.epoch):
             loss = self._train_epoch(epoch, state, run)
             score = selection_score(self, validation)
-            run.curve.append({"epoch": epoch, "loss": loss, "validation": score, **self.log()})
+            row = {"epoch": len(run.curve), "loss": loss, "validation": score}
+            run.curve.append(row | self.log())
             state.keep(score)
             state.save_if_due()
 

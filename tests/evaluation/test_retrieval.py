@@ -14,6 +14,7 @@ from crossmodal.evaluation.retrieval import (
     inner_product,
     over_blocks,
     per_query,
+    precision_scope,
     rsum,
     unit_rows,
 )
@@ -214,3 +215,19 @@ def test_pools_that_do_not_fit_are_refused(captioned):
     labelled = Pool(images.embeddings, images.items, np.ones((40, 1), bool))
     with pytest.raises(CrossmodalError, match="both or none"):
         evaluate(labelled, captions)
+
+
+def test_precision_among_all_documents_is_the_share_of_relevant_ones(labelled):
+    queries, gallery = labelled
+    wide = Pool(gallery.embeddings[:200], gallery.items[:200], gallery.labels[:200])
+    found = precision_scope(queries, wide, dot, block_bytes=1)
+    assert list(found) == [1, 2, 5, 10, 20, 50, 100, 200]
+    shared = (queries.labels[:, None] & wide.labels).any(axis=2)
+    assert found[200] == pytest.approx(shared.mean())
+
+
+def test_without_labels_the_precision_counts_the_own_item(captioned):
+    images, captions = captioned
+    found = precision_scope(images, captions)
+    assert found[200] == pytest.approx(CAPTIONS / 200)
+    assert found[1] == pytest.approx(evaluate(images, captions)["R@1"] / 100)

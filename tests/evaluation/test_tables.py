@@ -57,7 +57,10 @@ def parse(markdown):
     found = {}
     for part in markdown.split("\n\n**")[1:]:
         direction, _, body = part.partition("**\n\n")
-        lines = [[c.strip() for c in line.strip("|").split("|")] for line in body.splitlines()]
+        lines = [
+            [c.strip() for c in line.strip("|").split("|")]
+            for line in body.split("\n\n")[0].splitlines()
+        ]
         header, rule, *rows = lines
         assert {len(line) for line in lines} == {len(header)}
         assert rule == ["---"] + ["---:"] * (len(header) - 1)
@@ -116,7 +119,7 @@ def test_decimals_are_those_of_the_papers(metric, text):
 
 
 def test_published_and_reproduced_numbers_stand_side_by_side(two):
-    found = parse(to_markdown(*two))
+    found = parse(to_markdown("toy", *two))
     assert list(found) == [*DIRECTIONS, "average", "both"]
     for direction in (*DIRECTIONS, "average"):
         published = column(found, direction, "mAP published")
@@ -129,7 +132,7 @@ def test_published_and_reproduced_numbers_stand_side_by_side(two):
 
 
 def test_a_metric_that_nobody_published_has_one_column(two):
-    found = parse(to_markdown(*two))
+    found = parse(to_markdown("toy", *two))
     assert "R@1 published" not in found["image-to-text"][""].values()
     assert column(found, "image-to-text", "R@1") == {
         "CCA": "50.0 ± 20.0",
@@ -142,28 +145,35 @@ def test_a_metric_that_nobody_published_has_one_column(two):
 
 
 def test_the_number_of_seeds_is_shown_for_experiments_alone(two):
-    found = parse(to_markdown(*two))
+    found = parse(to_markdown("toy", *two))
     controls = dict.fromkeys(("(random scores)", "(constant scores)", "(perfect scores)"), "")
     assert column(found, "average", "seeds") == {"CCA": "3", "SAM": "1", **controls}
 
 
 def test_a_direction_shows_only_the_metrics_it_has(two):
-    header = parse(to_markdown(*two))
+    header = parse(to_markdown("toy", *two))
     assert list(header["both"][""].values()) == ["seeds", "rsum"]
     assert "R@1" not in header["average"][""].values()
 
 
 def test_the_title_and_the_note_come_first(two):
     table, rows = two
-    assert to_markdown(table, rows).startswith("## Toy\n\nSaid about it.\n\n**image-to-text**")
-    assert to_markdown(make_table(["cca"]), rows).startswith("## Toy\n\n**image-to-text**")
+    assert to_markdown("toy", table, rows).startswith(
+        "## Toy\n\nSaid about it.\n\n**image-to-text**"
+    )
+    assert to_markdown("toy", make_table(["cca"]), rows).startswith("## Toy\n\n**image-to-text**")
+
+
+def test_the_figures_come_last(two):
+    last = to_markdown("toy", *two).splitlines()[-1]
+    assert last == "![Precision-scope curves](../figures/toy/precision_scope.svg)"
 
 
 def test_the_csv_has_the_same_numbers_as_the_markdown(two):
     stream = io.StringIO()
     csv.writer(stream).writerows([COLUMNS, *to_csv("toy", two[1])])
     lines = list(csv.DictReader(io.StringIO(stream.getvalue())))
-    found = parse(to_markdown(*two))
+    found = parse(to_markdown("toy", *two))
     for line in lines:
         assert line["table"] == "toy"
         cell = Cell(line["metric"], None, [])
@@ -239,7 +249,7 @@ def test_a_dataset_without_labels_leaves_map_empty():
     experiments = {"a": make_experiment("A"), "b": make_experiment("B", dataset="other")}
     runs = {"a": [make_run(0.5)], "b": [make_run(0.5, labelled=False)]}
     table = make_table(["a", "b"])
-    found = parse(to_markdown(table, make_rows(table, experiments, runs)))
+    found = parse(to_markdown("toy", table, make_rows(table, experiments, runs)))
     for direction in DIRECTIONS:
         assert column(found, direction, "mAP")["B"] == ""
         assert column(found, direction, "R@1")["B"] == "50.0"

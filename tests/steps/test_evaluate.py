@@ -61,7 +61,7 @@ def test_the_planted_signal_is_found(run_toy):
 def test_the_file_has_splits_controls_and_facts(run_toy):
     run = run_toy()
     result = json.loads(run.metrics.read_text())
-    assert sorted(result) == ["controls", "model", "test", "validation"]
+    assert sorted(result) == ["controls", "model", "precision_scope", "test", "validation"]
     assert sorted(result["controls"]) == ["constant", "perfect", "random"]
     assert result["model"] == json.loads(run.model.with_suffix(".json").read_text())
     for part in (result["test"], result["validation"], *result["controls"].values()):
@@ -118,6 +118,13 @@ def test_the_first_view_is_the_query_of_the_first_direction(run_toy):
     directions = [direction for direction in found if "-to-" in direction]
     assert directions == sorted(DIRECTIONS)  # keys of the file are sorted
     assert found["text-to-image"]["queries"] == 2 * found["image-to-text"]["queries"]
+
+
+def test_the_precision_curve_ends_before_the_gallery_does(run_toy):
+    result = json.loads(run_toy().metrics.read_text())
+    curve = result["precision_scope"]["image-to-text"]  # 48 captions
+    assert list(curve) == ["1", "2", "5", "10", "20"]
+    assert all(0 <= precision <= 1 for precision in curve.values())
 
 
 def test_metrics_are_averaged_only_where_a_direction_has_them():

@@ -121,8 +121,7 @@ def precision_at(ks: Sequence[int], scores: np.ndarray, relevant: np.ndarray) ->
     found = np.zeros((len(scores), len(depths)))
     if scores.shape[1]:
         for row in range(len(scores)):
-            cumulative = _expected_relevance(scores[row], relevant[row]).cumsum()  # (n,)
-            found[row] = cumulative[np.minimum(depths, len(cumulative)) - 1]
+            found[row] = _expected_hits(depths, scores[row], scores[row, relevant[row]])
     return found / depths
 
 
@@ -210,13 +209,17 @@ def _hypergeometric(found: np.ndarray, tied: int, hits: int, slots: int) -> np.n
     return weight / weight.sum()
 
 
-def _expected_relevance(scores: np.ndarray, relevant: np.ndarray) -> np.ndarray:
-    """Probability (n,) that the document at each rank of one query is relevant."""
-    order = np.argsort(scores)[::-1]
-    ordered = scores[order]
-    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))  # of the tie groups
-    sizes = np.diff(starts, append=len(ordered))
-    return np.repeat(np.add.reduceat(relevant[order], starts, dtype=float) / sizes, sizes)
+def _expected_hits(depths: np.ndarray, scores: np.ndarray, hits: np.ndarray) -> np.ndarray:
+    """Expected number (k,) of hits among the first K documents of one query, for each depth K."""
+    ordered, hits = np.sort(scores), np.sort(hits)  # ascending
+    depths = np.minimum(depths, len(ordered))
+    last = ordered[len(ordered) - depths]  # score of the document at each depth
+    above, hits_above = (len(x) - np.searchsorted(x, last, side="right") for x in (ordered, hits))
+    tied, hits_tied = (
+        len(x) - np.searchsorted(x, last) - higher
+        for x, higher in ((ordered, above), (hits, hits_above))
+    )
+    return hits_above + (depths - above) * hits_tied / tied
 
 
 def _check(scores: np.ndarray, relevant: np.ndarray) -> None:

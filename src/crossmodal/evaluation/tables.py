@@ -9,6 +9,7 @@ from crossmodal.params import Experiment, Table
 
 DECIMALS = {"mAP": 3, "R@": 1, "rsum": 1, "MedR": 1, "MeanR": 1}
 CONTROLS = ("random", "constant", "perfect")
+FIGURES = {"learning": "Learning curves", "precision_scope": "Precision-scope curves"}
 COLUMNS = [
     "table",
     "experiment",
@@ -118,11 +119,12 @@ def _cells(
     }
 
 
-def to_markdown(table: Table, rows: list[Row]) -> str:
-    """The table as Markdown, one part per direction."""
+def to_markdown(name: str, table: Table, rows: list[Row]) -> str:
+    """The table as Markdown, one part per direction, and its figures."""
     directions = list(dict.fromkeys(d for row in rows for d, _ in row.cells))
     parts = [f"## {table.title}", *([table.note.strip()] if table.note else [])]
     parts += [f"**{direction}**\n\n{_part(rows, direction)}" for direction in directions]
+    parts += [f"![{title}](../figures/{name}/{file}.svg)" for file, title in FIGURES.items()]
     return "\n\n".join(parts) + "\n"
 
 

@@ -1,6 +1,7 @@
 """All metrics of one run, from its embeddings."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import h5py
 from crossmodal import plugins
 from crossmodal.errors import CrossmodalError
 from crossmodal.evaluation.controls import controls
-from crossmodal.evaluation.retrieval import Pool, rsum
+from crossmodal.evaluation.retrieval import Pool, precision_scope, rsum
 from crossmodal.evaluation.retrieval import evaluate as evaluate_direction
 from crossmodal.evaluation.selection import directions
 from crossmodal.files import write_json
@@ -19,8 +20,9 @@ from crossmodal.methods.base import Method
 def evaluate(spec: dict[str, Any], output: Path, embeddings: Path, seed: int) -> None:
     """Write the metrics of one run as JSON.
 
-    Keys: `test` and `validation`, each direction -> metric -> value; `controls`, scorer ->
-    direction -> metric -> value on the test split; `model`, the facts of the run.
+    Keys: `test` and `validation`, each direction -> metric -> value; `precision_scope`, direction
+    -> scope -> precision on the test split; `controls`, scorer -> direction -> metric -> value on
+    the test split; `model`, the facts of the run.
 
     Args:
         spec: `plugin` of the method; its options come with the embeddings.
@@ -35,16 +37,8 @@ def evaluate(spec: dict[str, Any], output: Path, embeddings: Path, seed: int) ->
     method: Method = plugins.make("methods", spec["plugin"], facts["options"], "options")
     result: dict[str, Any] = {"model": facts}
     for name, pools in splits.items():
-        result[name] = summarise(
-            {
-                f"{query}-to-{gallery}": evaluate_direction(
-                    pools[query],
-                    pools[gallery],
-                    lambda q, g, pair=(query, gallery): method.score(q, g, pair),
-                )
-                for query, gallery in directions(list(pools))
-            }
-        )
+        result[name] = summarise(_by_direction(evaluate_direction, pools, method.score))
+    result["precision_scope"] = _by_direction(precision_scope, splits["test"], method.score)
     pools = splits["test"]
     by_direction = {
         f"{query}-to-{gallery}": controls(pools[query], pools[gallery], seed)
@@ -56,6 +50,18 @@ def evaluate(spec: dict[str, Any], output: Path, embeddings: Path, seed: int) ->
         for scorer in scorers
     }
     write_json(output, result)
+
+
+def _by_direction(
+    measure: Callable[..., dict[Any, float]], pools: dict[str, Pool], score: Callable
+) -> dict[str, dict[Any, float]]:
+    """What a measure finds in each of the two directions."""
+    return {
+        f"{query}-to-{gallery}": measure(
+            pools[query], pools[gallery], lambda q, g, pair=(query, gallery): score(q, g, pair)
+        )
+        for query, gallery in directions(list(pools))
+    }
 
 
 def summarise(metrics: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:

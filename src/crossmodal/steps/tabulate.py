@@ -26,4 +26,4 @@ def tabulate(spec: dict[str, Any], output: Path, paths: list[Path]) -> None:
         runs.setdefault(path.parent.name, []).append(read_json(path))
     rows = make_rows(table, experiments, runs)
     write_csv(output.with_suffix(".csv"), COLUMNS, to_csv(output.stem, rows))
-    write_text(output, to_markdown(table, rows))
+    write_text(output, to_markdown(output.stem, table, rows))

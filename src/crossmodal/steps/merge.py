@@ -1,0 +1,29 @@
+"""All tables of a suite in one page, and their numbers in one file."""
+
+from pathlib import Path
+
+from crossmodal.files import read_csv, write_json, write_text
+
+COLUMNS = ["experiment", "direction", "metric", "reproduced"]
+
+
+def merge(page: Path, metrics: Path, tables: list[Path]) -> None:
+    """Write the tables below each other, and their reproduced numbers as JSON.
+
+    Args:
+        page: Markdown of all tables.
+        metrics: JSON: experiment -> direction -> metric -> mean over the seeds.
+        tables: Markdown of each table, with a CSV of the same name beside it.
+
+    Raises:
+        CrossmodalError: If a CSV is missing or damaged.
+    """
+    numbers: dict[str, dict[str, dict[str, float]]] = {}
+    for table in tables:
+        for row in read_csv(table.with_suffix(".csv"), COLUMNS):
+            if row["experiment"] and row["reproduced"]:
+                directions = numbers.setdefault(row["experiment"], {})
+                found = directions.setdefault(row["direction"], {})
+                found[row["metric"]] = float(row["reproduced"])
+    write_json(metrics, numbers)
+    write_text(page, "\n".join(table.read_text(encoding="utf-8") for table in tables))

@@ -1,0 +1,23 @@
+import xml.etree.ElementTree as ElementTree
+
+from crossmodal.evaluation.figures import Line, draw_lines
+
+LINES = [Line("CCA", [0.0], [0.3]), Line("SAM & co", [1.0, 10.0, 100.0], [0.2, 0.4, 0.5])]
+
+
+def draw(path, lines=LINES):
+    draw_lines(path, lines, "Toy", ("scope", "precision"), logarithmic=True)
+    return path
+
+
+def test_labels_are_text_in_a_well_formed_svg(tmp_path):
+    tree = ElementTree.parse(draw(tmp_path / "figures" / "toy.svg"))
+    texts = {"".join(node.itertext()).strip() for node in tree.iter() if node.tag.endswith("}text")}
+    assert {"Toy", "scope", "precision", "CCA", "SAM & co"} <= texts
+
+
+def test_equal_data_give_equal_bytes_and_other_data_do_not(tmp_path):
+    first, again = (draw(tmp_path / name).read_bytes() for name in ("first.svg", "again.svg"))
+    assert first == again
+    moved = [LINES[0], Line("SAM & co", [1.0, 10.0, 100.0], [0.2, 0.4, 0.6])]
+    assert draw(tmp_path / "moved.svg", moved).read_bytes() != first
