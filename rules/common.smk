@@ -141,7 +141,7 @@ def embed_spec(wildcards):
 
 
 def evaluate_spec(wildcards):
-    """What the metrics depend on, besides the embeddings."""
+    """What the metrics depend on, besides the embeddings; the method's options come with them."""
     plugin = PARAMS.fit_job(wildcards.experiment)["plugin"]
     return spec("evaluate", "methods", {"plugin": plugin})
 

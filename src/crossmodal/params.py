@@ -15,7 +15,19 @@ from crossmodal.evaluation.published import Published, published_values
 from crossmodal.search import combinations
 
 Modality = Literal["image", "text", "speech"]
-Metric = Literal["mAP", "mAP@50", "R@1", "R@5", "R@10", "MedR", "MeanR", "rsum"]
+Metric = Literal[
+    "mAP",
+    "mAP@50",
+    "R@1",
+    "R@5",
+    "R@10",
+    "MedR",
+    "MeanR",
+    "rsum",
+    "successful starts of 5",
+    "positives",
+    "negatives",
+]
 # a name becomes part of paths, and of Snakemake's regular expressions
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
 Options = dict[str, Any]
