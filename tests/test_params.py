@@ -228,3 +228,36 @@ def test_a_fit_depends_on_nothing_but_its_own_keys():
 @pytest.mark.parametrize(("own", "seeds"), [(None, range(3)), (1, range(1)), (5, range(5))])
 def test_an_experiment_may_have_its_own_number_of_seeds(own, seeds):
     assert params.parse(changed(f"{EXPERIMENT}/seeds", own)).seeds_of("wiki_cca") == seeds
+
+
+@pytest.fixture
+def checked(tmp_path):
+    """Facts of a check of `VALID`."""
+    path = tmp_path / "state" / "checked.json"
+    params.parse(yaml.safe_load(VALID), path)
+    return path
+
+
+def test_what_was_checked_is_not_imported_again(checked, monkeypatch):
+    monkeypatch.setattr(params.plugins, "make", lambda *_: pytest.fail("made again"))
+    again = params.parse(yaml.safe_load(VALID), checked)
+    assert again.feature_of("lda").modality == "text"
+    assert not again.uses_gpu("wiki_cca")
+
+
+def test_another_value_or_another_source_is_checked_again(checked, monkeypatch):
+    config = yaml.safe_load(VALID)
+    config["methods"]["cca"]["dims"] = -1
+    with pytest.raises(CrossmodalError, match=r"methods\.cca\.dims"):
+        params.parse(config, checked)
+    monkeypatch.setattr(params, "_key", lambda config: "of other source")
+    monkeypatch.setattr(params.plugins, "make", lambda *_: pytest.fail("made again"))
+    with pytest.raises(pytest.fail.Exception, match="made again"):
+        params.parse(yaml.safe_load(VALID), checked)
+
+
+def test_a_damaged_note_of_the_last_check_is_overwritten(checked):
+    good = checked.read_text()
+    checked.write_text("{")
+    params.parse(yaml.safe_load(VALID), checked)
+    assert checked.read_text() == good
