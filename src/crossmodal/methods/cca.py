@@ -3,6 +3,9 @@
 Maximises tr(A' Sxy B) subject to A' Sxx A = B' Syy B = I, where Sxx and Syy carry a ridge.
 Retrieval by the cosine of the canonical variates (Rasiwasia et al., ACM MM 2010), weighted by the
 canonical correlations to the power s; s = 0 is the plain form.
+
+Cost of n pairs of p + q columns: about four (p + q)^2 float64 matrices (0.8 GB at 4,096 + 1,000),
+one pass over the rows and dense solvers of size p.
 """
 
 import warnings
