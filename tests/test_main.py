@@ -175,7 +175,7 @@ def test_the_module_runs_and_fails_without_a_traceback(tmp_path):
     )
     assert ended.returncode == 1
     assert ended.stdout == ""
-    assert ended.stderr.startswith("error: datasets: 'wikpedia' is unknown; known: flickr8k, ")
+    assert ended.stderr.startswith("error: datasets: 'wikpedia' is unknown; known: coco, ")
     assert ended.stderr.count("\n") == 1
 
 

@@ -74,7 +74,7 @@ def test_a_comment_or_a_new_time_reruns_nothing(project):
         (("methods", "sam", "margin"), "wide", "methods.sam.margin: Input should be a valid"),
         (("experiments", "sam", "dataset"), "scene", "dataset: 'scene' is unknown; known: scenes"),
         (("experiments", "sam", "method"), "sma", "method: 'sma' is unknown; known: cca, sam"),
-        (("datasets", "wiki"), {}, "datasets.wiki.plugin: 'wiki' is unknown; known: flickr8k"),
+        (("datasets", "wiki"), {}, "datasets.wiki.plugin: 'wiki' is unknown; known: coco"),
     ],
 )
 def test_bad_parameters_stop_before_any_job(project, keys, value, message):
