@@ -16,7 +16,7 @@ tables: $(VENV)/installed
 	cat results/tables/all.md
 
 test: $(VENV)/installed-dev
-	pytest
+	OMP_NUM_THREADS=1 pytest --numprocesses auto --dist loadfile
 
 test-slurm: $(VENV)/installed-dev
 	trap tests/cluster/stop_slurm.sh EXIT; tests/cluster/start_slurm.sh && pytest -m slurm
