@@ -19,7 +19,7 @@ from crossmodal.prepared import FILES
 shell.prefix("set -euo pipefail; export PYTHONPATH=src; ")
 
 try:
-    PARAMS = params.parse(config)
+    PARAMS = params.parse(config, Path(".snakemake/params-checked.json"))
 except CrossmodalError as error:
     raise WorkflowError(str(error))
 
@@ -125,8 +125,7 @@ def split_files(wildcards):
 
 def method_gpu(wildcards):
     """GPUs that an experiment's method makes use of."""
-    plugin = PARAMS.fit_job(wildcards.experiment)["plugin"]
-    return int(plugins.load("methods", plugin).gpu)
+    return int(PARAMS.uses_gpu(wildcards.experiment))
 
 
 def fit_spec(wildcards):
@@ -141,7 +140,7 @@ def embed_spec(wildcards):
 
 
 def evaluate_spec(wildcards):
-    """What the metrics depend on, besides the embeddings."""
+    """What the metrics depend on, besides the embeddings; the method's options come with them."""
     plugin = PARAMS.fit_job(wildcards.experiment)["plugin"]
     return spec("evaluate", "methods", {"plugin": plugin})
 

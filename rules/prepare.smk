@@ -8,7 +8,8 @@ rule prepare:
 
 rule prepare_dataset:
     input:
-        ancient(lambda wc: raw_files(wc.dataset)),
+        published=ancient(lambda wc: raw_files(wc.dataset)),
+        own=lambda wc: PARAMS.dataset_of(wc.dataset).files(),
     output:
         files=expand("data/prepared/{{dataset}}/{file}", file=FILES),
     log:
@@ -17,8 +18,8 @@ rule prepare_dataset:
         "../envs/crossmodal.yaml"
     threads: 8
     resources:
-        mem_mb=2000,
-        runtime=60,
+        mem_mb=4000,
+        runtime=600,
         gpu=0,
     params:
         spec=prepare_spec,

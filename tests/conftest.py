@@ -1,3 +1,7 @@
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -30,3 +34,57 @@ def make_split():
         return Split([str(item) for item in range(count)], labels, made)
 
     return make
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers from `server.files`: path -> content, or what answers in place of it."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        self.server.requested.append(self.path)
+        found = self.server.files.get(self.path)
+        if callable(found):
+            found(self)
+        elif found is None:
+            self.send_error(404)
+        else:
+            self.answer(found)
+
+    def answer(self, content, status=200, **headers):
+        """Send a whole answer; a header's name has `_` for a dash."""
+        self.send_response(status)
+        for name, value in {
+            "Content_Length": len(content),
+            "Connection": "close",
+            **headers,
+        }.items():
+            if value is not None:
+                self.send_header(name.replace("_", "-"), str(value))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_):
+        """Keep the test's output clean."""
+
+
+@pytest.fixture
+def server(monkeypatch):
+    """A host on the loopback interface; `files` is what it publishes, `url` where."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.files, server.requested = {}, []
+        server.url = f"http://127.0.0.1:{server.server_port}"
+        thread = threading.Thread(target=server.serve_forever, args=[0.01])
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def waits(monkeypatch):
+    """The waits between attempts of a download, none of which is waited for."""
+    waits = []
+    monkeypatch.setattr("crossmodal.downloads.time", SimpleNamespace(sleep=waits.append))
+    return waits

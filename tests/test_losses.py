@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from crossmodal.losses import ranking_loss
+from crossmodal.losses import hardest_ranking_loss, ranking_loss
 
 CAPTIONING = torch.tensor([[0.6, 0.5, 0.45], [0.5, 0.3, 0.4], [0.35, 0.25, 0.5]])
 CATEGORIES = torch.tensor([[0.9, 0.3], [0.4, 0.8]])
@@ -14,6 +14,12 @@ def batch():
     scores = torch.rand(7, 7, generator=generator, dtype=torch.float64)
     margins = torch.rand(7, 7, generator=generator, dtype=torch.float64)
     return scores, margins, torch.rand(7, 7, generator=generator) < 0.6
+
+
+@pytest.fixture(params=["negative", "anchor"])
+def hardest(request):
+    """Both readings of the maximum."""
+    return request.param
 
 
 def looped(scores, margins, negatives):
@@ -76,3 +82,80 @@ def test_gradients_are_those_of_finite_differences(batch):
     assert torch.autograd.gradcheck(
         lambda s, f: ranking_loss(s, f, negatives), (scores, margins), eps=1e-7
     )
+
+
+def others(n):
+    return ~torch.eye(n, dtype=torch.bool)
+
+
+def looped_hardest(scores, margin, negatives, hardest):
+    n, total = len(scores), 0.0
+    for one in range(n):
+        captions, images = [0.0], [0.0]
+        for other in range(n):
+            i, j = (one, other) if hardest == "negative" else (other, one)
+            if negatives[i, j]:
+                captions.append((margin + scores[i, j] - scores[i, i]).item())
+                images.append((margin + scores[j, i] - scores[i, i]).item())
+        total += max(captions) + max(images)
+    return total
+
+
+@pytest.mark.parametrize(("hardest", "loss"), [("negative", 1.20), ("anchor", 1.45)])
+def test_closed_form_of_the_hardest_of_three_pairs(hardest, loss):
+    found = hardest_ranking_loss(CAPTIONING, 0.2, others(3), hardest)
+    assert found.item() == pytest.approx(loss)
+
+
+@pytest.mark.parametrize(("margin", "loss"), [(0.2, 51.2), (0.05, 12.8)])
+def test_constant_scores_give_the_margin_twice_for_every_pair(hardest, margin, loss):
+    scores = torch.full((128, 128), 0.3)
+    found = hardest_ranking_loss(scores, margin, others(128), hardest)
+    assert found.item() == pytest.approx(loss)
+
+
+def test_the_hardest_are_found_by_loops_over_anchors_and_negatives(hardest, batch):
+    scores, _, negatives = batch
+    found = hardest_ranking_loss(scores, 0.4, negatives, hardest)
+    assert found.item() == pytest.approx(looped_hardest(scores, 0.4, negatives, hardest))
+
+
+def test_separated_pairs_have_no_hard_negatives(hardest):
+    scores = torch.eye(5, requires_grad=True)
+    loss = hardest_ranking_loss(scores, 0.9, others(5), hardest)
+    loss.backward()
+    assert loss.item() == 0
+    assert (scores.grad == 0).all()
+
+
+def test_the_hardest_cost_at_most_the_sum_and_the_same_for_two_pairs(hardest, batch):
+    scores, _, negatives = batch
+    found = hardest_ranking_loss(scores, 0.4, negatives, hardest)
+    assert 0 < found < ranking_loss(scores, 0.4, negatives)
+    two = scores[:2, :2]
+    found = hardest_ranking_loss(two, 0.4, others(2), hardest)
+    torch.testing.assert_close(found, ranking_loss(two, 0.4))
+
+
+def test_the_hardest_ignore_the_order_of_the_pairs_and_of_the_modalities(hardest, batch):
+    scores, _, negatives = batch
+    expected = hardest_ranking_loss(scores, 0.4, negatives, hardest)
+    order = torch.tensor([3, 0, 6, 1, 5, 2, 4])
+    for s, n in ((scores.T, negatives), (scores[order][:, order], negatives[order][:, order])):
+        torch.testing.assert_close(hardest_ranking_loss(s, 0.4, n, hardest), expected)
+
+
+def test_gradients_of_the_hardest_are_those_of_finite_differences(hardest, batch):
+    scores, _, negatives = batch
+    scores.requires_grad_()
+    assert torch.autograd.gradcheck(
+        lambda s: hardest_ranking_loss(s, 0.4, negatives, hardest), scores, eps=1e-7
+    )
+
+
+def test_the_two_readings_agree_if_all_pairs_are_equally_similar(batch):
+    scores = batch[0].fill_diagonal_(0.5)
+    published, released = (
+        hardest_ranking_loss(scores, 0.4, others(7), hardest) for hardest in ("negative", "anchor")
+    )
+    torch.testing.assert_close(published, released)

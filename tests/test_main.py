@@ -50,6 +50,27 @@ CALLS = {
         "tabulate.tabulate",
         [SPEC, Path("a.md"), [Path("0.json"), Path("1.json")]],
     ),
+    "curves": (
+        ["learning.csv", "precision.csv", "0.json", "--models", "models"],
+        "curves.curves",
+        [Path("learning.csv"), Path("precision.csv"), [Path("0.json")], Path("models")],
+    ),
+    "figures": (
+        [json.dumps(SPEC), "learning.svg", "precision.svg", "--curves", "curves"],
+        "figures.figures",
+        [SPEC, Path("learning.svg"), Path("precision.svg"), Path("curves")],
+    ),
+    "merge": (
+        ["all.md", "metrics.json", "a.md", "b.md"],
+        "merge.merge",
+        [Path("all.md"), Path("metrics.json"), [Path("a.md"), Path("b.md")]],
+    ),
+    "datasets": ([], "inventory.inventory", [Path("params.yaml")]),
+    "check": (
+        ["wikipedia", "--params", "other.yaml"],
+        "check.check",
+        [Path("other.yaml"), "wikipedia"],
+    ),
 }
 
 
@@ -73,7 +94,7 @@ def main(monkeypatch, *arguments):
 
 
 def test_every_command_is_called_here():
-    assert set(COMMANDS) == {*CALLS, "check"}
+    assert set(COMMANDS) == {*CALLS, "pull"}
 
 
 def test_help_lists_every_command_and_the_way_to_run_all_of_them():
@@ -110,11 +131,11 @@ def test_a_command_hands_its_arguments_to_its_step(monkeypatch, name):
 def test_check_says_that_a_file_is_fine_or_what_is_not(monkeypatch, tmp_path, capsys):
     path = tmp_path / "params.yaml"
     path.write_text("suite: demo\n")
-    assert main(monkeypatch, "check", str(path)) == 1
+    assert main(monkeypatch, "check", "--params", str(path)) == 1
     lines = capsys.readouterr().err.splitlines()
     assert lines[0].startswith("error: params.yaml: suites: ")
-    monkeypatch.setattr("crossmodal.params.read", lambda path: None)
-    assert main(monkeypatch, "check", str(path)) == 0
+    monkeypatch.setattr("crossmodal.steps.check.read", lambda path: None)
+    assert main(monkeypatch, "check", "--params", str(path)) == 0
     assert capsys.readouterr().out == f"{path}: fine\n"
 
 

@@ -28,7 +28,7 @@ experiments:
     search: {dims: [7, 8]}
     published: {paper: CMOLRS, table: Table I, dataset: WIKI, method: CCA}
 datasets:
-  wikipedia: {validation: 231, seed: 0}
+  wikipedia: {protocol: cmolrs, validation: 231, seed: 0}
 features:
   sift: {plugin: published, matrix: sift, modality: image}
   lda: {plugin: published, matrix: lda, modality: text}
@@ -75,7 +75,7 @@ MESSAGES = [
     (f"{EXPERIMENT}/metod", "cca", ["experiments.wiki_cca.metod: unknown key", "dataset, views"]),
     (f"{EXPERIMENT}/published/row", "a", ["wiki_cca.published.row: unknown key", "paper, table"]),
     ("tables/wiki/metric", ["mAP"], ["tables.wiki.metric: unknown key", "title, note"]),
-    ("datasets/wikipedia/test", 3, ["datasets.wikipedia.test: unknown key", "validation, seed"]),
+    ("datasets/wikipedia/test", 3, ["wikipedia.test: unknown key", "protocol, validation, seed"]),
     ("features/sift/dims", 3, ["features.sift.dims: unknown key", "matrix, modality"]),
     ("methods/cca/margin", 1.0, ["methods.cca.margin: unknown key", "dims, ridge, power"]),
     (f"{EXPERIMENT}/options", {"rigde": 0.0}, ["wiki_cca.options.rigde: unknown key", "ridge"]),
@@ -228,3 +228,36 @@ def test_a_fit_depends_on_nothing_but_its_own_keys():
 @pytest.mark.parametrize(("own", "seeds"), [(None, range(3)), (1, range(1)), (5, range(5))])
 def test_an_experiment_may_have_its_own_number_of_seeds(own, seeds):
     assert params.parse(changed(f"{EXPERIMENT}/seeds", own)).seeds_of("wiki_cca") == seeds
+
+
+@pytest.fixture
+def checked(tmp_path):
+    """Facts of a check of `VALID`."""
+    path = tmp_path / "state" / "checked.json"
+    params.parse(yaml.safe_load(VALID), path)
+    return path
+
+
+def test_what_was_checked_is_not_imported_again(checked, monkeypatch):
+    monkeypatch.setattr(params.plugins, "make", lambda *_: pytest.fail("made again"))
+    again = params.parse(yaml.safe_load(VALID), checked)
+    assert again.feature_of("lda").modality == "text"
+    assert not again.uses_gpu("wiki_cca")
+
+
+def test_another_value_or_another_source_is_checked_again(checked, monkeypatch):
+    config = yaml.safe_load(VALID)
+    config["methods"]["cca"]["dims"] = -1
+    with pytest.raises(CrossmodalError, match=r"methods\.cca\.dims"):
+        params.parse(config, checked)
+    monkeypatch.setattr(params, "_key", lambda config: "of other source")
+    monkeypatch.setattr(params.plugins, "make", lambda *_: pytest.fail("made again"))
+    with pytest.raises(pytest.fail.Exception, match="made again"):
+        params.parse(yaml.safe_load(VALID), checked)
+
+
+def test_a_damaged_note_of_the_last_check_is_overwritten(checked):
+    good = checked.read_text()
+    checked.write_text("{")
+    params.parse(yaml.safe_load(VALID), checked)
+    assert checked.read_text() == good

@@ -133,6 +133,6 @@ def test_a_whole_number_is_a_number(toy):
 
 
 def test_a_plugin_without_options_takes_none():
-    assert plugins.make("datasets", "flickr8k", {}, "datasets.flickr8k")
-    with pytest.raises(CrossmodalError, match=r"flickr8k\.size: unknown key; allowed here: no key"):
-        plugins.make("datasets", "flickr8k", {"size": 3}, "datasets.flickr8k")
+    assert plugins.make("datasets", "coco", {}, "datasets.coco")
+    with pytest.raises(CrossmodalError, match=r"coco\.size: unknown key; allowed here: no key"):
+        plugins.make("datasets", "coco", {"size": 3}, "datasets.coco")

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from crossmodal.errors import CrossmodalError
+from crossmodal.files import write_csv
 from crossmodal.prepared import FILES, SPLITS, Caption, Item, Prepared, Writer
 
 TEXTS = [
@@ -11,7 +12,6 @@ TEXTS = [
     "carriage\rreturn",
     "Zwei Möwen über 東京 🦜",
     "  spaces stay  ",
-    "",
 ]
 
 
@@ -23,7 +23,8 @@ def write(folder):
         out.item("ç", "test", labels=("dog",), image=b"second", suffix=".png")
         for number, text in enumerate(TEXTS):
             out.caption(f"a#{number}", "a", text)
-        out.caption("spoken", "ç", "said", audio=b"RIFF", suffix=".wav")
+        out.caption("both", "ç", "said", audio=b"RIFF", suffix=".wav")
+        out.caption("spoken", "ç", audio=b"fLaC", suffix=".flac")
         out.published("lda", np.arange(6, dtype=np.float32).reshape(3, 2))
 
 
@@ -42,12 +43,16 @@ def test_items_captions_and_splits_come_back_as_they_were(folder):
     ]
     assert dataset.splits == {"a": "train", "b/1": "validation", "ç": "test"}
     written = [Caption(f"a#{number}", "a", text, "") for number, text in enumerate(TEXTS)]
-    assert dataset.captions == [*written, Caption("spoken", "ç", "said", "speech/spoken.wav")]
+    assert dataset.captions == [
+        *written,
+        Caption("both", "ç", "said", "speech/both.wav"),
+        Caption("spoken", "ç", "", "speech/spoken.flac"),
+    ]
 
 
 def test_media_come_back_as_they_were(folder):
     dataset = Prepared(folder)
-    media = [dataset.read(m) for m in ("images/a.jpg", "images/ç.png", "speech/spoken.wav")]
+    media = [dataset.read(m) for m in ("images/a.jpg", "images/ç.png", "speech/both.wav")]
     assert media == [b"\xff\xd8 first", b"second", b"RIFF"]
     np.testing.assert_array_equal(dataset.published("lda"), [[0, 1], [2, 3], [4, 5]])
     assert dataset.published("lda").dtype == np.float32
@@ -76,24 +81,44 @@ def test_the_folder_holds_the_four_files_and_nothing_else(folder):
     assert sorted(path.name for path in folder.iterdir()) == sorted(FILES)
 
 
-@pytest.mark.parametrize(
-    ("add", "fragments"),
-    [
-        (lambda out: out.item("a", "train"), ["'a'", "twice"]),
-        (lambda out: out.item("z", "dev"), ["'z'", "'dev'", *SPLITS]),
-        (lambda out: out.item("z", "train", labels=("sea; side",)), ["'z'", "'sea; side'"]),
-        (lambda out: out.item("z", "train", "sea; side"), ["'z'", "'sea; side'"]),
-        (lambda out: out.caption("a#0", "a", "again"), ["'a#0'", "twice"]),
-        (lambda out: out.caption("z#0", "z", "of nothing"), ["'z#0'", "'z'"]),
-    ],
-    ids=["item twice", "split", "label", "category", "caption twice", "item of a caption"],
-)
+LONG = "word " * 30_000
+UNFIT = {
+    "item twice": (lambda out: out.item("a", "train"), ["'a'", "twice"]),
+    "item in two splits": (lambda out: out.item("a", "test"), ["'a'", "'train'", "'test'"]),
+    "split": (lambda out: out.item("z", "dev"), ["'z'", "'dev'", *SPLITS]),
+    "label": (lambda out: out.item("z", "train", labels=("sea; side",)), ["'z'", "'sea; side'"]),
+    "category": (lambda out: out.item("z", "train", "sea; side"), ["'z'", "'sea; side'"]),
+    "empty label": (lambda out: out.item("z", "train", "b", ("b", "")), ["'z'", "label ''"]),
+    "blank category": (lambda out: out.item("z", "train", " "), ["'z'", "label ' '"]),
+    "empty image": (lambda out: out.item("z", "train", image=b""), ["'z'", "empty"]),
+    "suffix": (lambda out: out.item("z", "train", suffix="/../z.jpg"), ["'z'", "'/../z.jpg'"]),
+    "caption twice": (lambda out: out.caption("a#0", "a", "again"), ["'a#0'", "twice"]),
+    "item of a caption": (lambda out: out.caption("z#0", "z", "of nothing"), ["'z#0'", "'z'"]),
+    "empty caption": (lambda out: out.caption("a#1", "a"), ["'a#1'", "neither text nor audio"]),
+    "blank caption": (lambda out: out.caption("a#1", "a", " \n"), ["'a#1'", "neither"]),
+    "empty audio": (lambda out: out.caption("a#1", "a", audio=b""), ["'a#1'", "empty"]),
+    "half a letter": (lambda out: out.caption("a#1", "a", "\ud83e"), ["'a#1'", "kept in a CSV"]),
+    "long caption": (lambda out: out.caption("a#1", "a", LONG), ["'a#1'", "'word word"]),
+}
+NO_NAMES = ["", " ", "/etc/a", "../a", "a/../../b", "..", "a//b", "a/./b", "a/", "a\nb", "a\0b"]
+
+
+@pytest.mark.parametrize(("add", "fragments"), UNFIT.values(), ids=UNFIT)
 def test_what_does_not_fit_stops_and_leaves_no_files(tmp_path, add, fragments):
     with pytest.raises(CrossmodalError) as caught:
         write_one_and(add, tmp_path)
     found = str(caught.value)
     assert [f for f in [str(tmp_path), *fragments] if f not in found] == []
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("id", [*NO_NAMES, "\ud83e"])
+def test_an_id_that_is_no_name_for_a_file_is_refused(tmp_path, id):
+    for add in (lambda out: out.item(id, "train"), lambda out: out.caption(id, "a", "text")):
+        with pytest.raises(CrossmodalError) as caught:
+            write_one_and(add, tmp_path)
+        assert f"{id!r}: is no name for a file" in str(caught.value)
+        assert list(tmp_path.iterdir()) == []
 
 
 def write_one_and(add, folder):
@@ -111,6 +136,20 @@ def test_a_block_that_fails_keeps_the_old_dataset(folder, failure):
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     with pytest.raises(failure):
         write_one_and(fail, folder)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+@pytest.mark.parametrize("table", ["items.csv", "captions.csv", "splits.csv"])
+def test_a_table_that_cannot_be_written_keeps_the_old_dataset(folder, monkeypatch, table):
+    def fail(path, columns, rows):
+        if table in path.name:
+            raise OSError(28, "No space left on device")
+        write_csv(path, columns, rows)
+
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    monkeypatch.setattr("crossmodal.prepared.write_csv", fail)
+    with pytest.raises(OSError, match="No space left"):
+        write_one_and(lambda out: None, folder)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
@@ -132,6 +171,51 @@ def test_split_sizes_other_than_declared_are_named(tmp_path, counts, split, foun
 def test_declared_split_sizes_pass(tmp_path):
     write_one_and(lambda out: out.check({"train": 1}), tmp_path)
     assert Prepared(tmp_path).splits == {"a": "train"}
+
+
+def test_every_item_needs_a_caption(tmp_path):
+    def add(out):
+        out.item("b", "train", image=b"image")
+        out.check({"train": 2})
+
+    with pytest.raises(CrossmodalError, match=f"{tmp_path}: item 'b': has no caption"):
+        write_one_and(add, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_items_that_published_matrices_describe_need_no_caption(tmp_path):
+    with Writer(tmp_path) as out:
+        out.item("a", "train")
+        out.published("sift", np.zeros((1, 2)))
+        out.check({"train": 1})
+    assert Prepared(tmp_path).captions == []
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "fragment"),
+    [
+        ("items.csv", '"a","","",""', "'a' is there twice"),
+        ("captions.csv", '"a#0","a","again",""', "'a#0' is there twice"),
+        ("splits.csv", '"a","test"', "'a' is there twice"),
+        ("splits.csv", '"z","dev"', "'dev' of 'z'"),
+        ("items.csv", '"z","","",""', "splits.csv: item 'z' is in no split"),
+    ],
+)
+def test_tables_that_do_not_fit_are_named(folder, name, line, fragment):
+    with (folder / name).open("a") as stream:
+        stream.write(f"{line}\n")
+    with pytest.raises(CrossmodalError) as caught:
+        _ = (dataset := Prepared(folder)).captions, dataset.split("train")
+    assert f"{folder}/" in str(caught.value)
+    assert fragment in str(caught.value)
+
+
+def test_a_damaged_matrix_is_named(tmp_path):
+    with Writer(tmp_path) as out:
+        out.item("a", "train")
+        out._store("a", "published", "sift", ".npy", b"\x93NUMPY and no more")
+    with pytest.raises(CrossmodalError, match=r"media\.zip: matrix 'sift'"):
+        Prepared(tmp_path).published("sift")
 
 
 def test_missing_files_and_members_are_named(folder):

@@ -85,3 +85,32 @@ def test_a_terminal_gets_a_bar_with_the_count(monkeypatch):
     list(progress.track("abc", 5, "extract toy", done=2))
     assert "extract toy" in terminal.getvalue()
     assert "5/5" in terminal.getvalue()
+
+
+def walk_bytes(clock, sizes, total, done=0):
+    """Chunks of the given sizes, one in 10 seconds."""
+    for _ in progress.track_bytes(map(bytes, sizes), total, "download", done):
+        clock.now += 10.0
+
+
+def test_a_log_counts_bytes(clock, capsys):
+    walk_bytes(clock, [500, 1500, 1000], 4000, done=1000)
+    assert capsys.readouterr().err.splitlines() == [
+        "download: 1.5 kB/4.0 kB, 0:00:50 left",
+        "download: 3.0 kB/4.0 kB, 0:00:10 left",
+        "download: 4.0 kB/4.0 kB, 0:00:00 left",
+    ]
+
+
+def test_bytes_of_an_unknown_total_have_no_time_left(clock, capsys):
+    walk_bytes(clock, [500, 1500], None)
+    assert capsys.readouterr().err.splitlines() == ["download: 500 bytes", "download: 2.0 kB"]
+
+
+@pytest.mark.parametrize(("total", "shown"), [(4000, "3.0/4.0 kB"), (None, "3.0/? kB")])
+def test_a_terminal_gets_a_bar_with_the_bytes(monkeypatch, total, shown):
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    list(progress.track_bytes([bytes(2000)], total, "download toy", done=1000))
+    assert shown in terminal.getvalue()

@@ -185,10 +185,12 @@ def test_a_file_cut_anywhere_is_named(tmp_path, read, rng):
 def write_hdf5(path, **arrays):
     with h5py.File(path, "w") as file:
         for name, array in arrays.items():
-            file[name] = array
+            if array is not None:
+                file[name] = array
 
 
-WHOLE = {"ids": ["1", "2"], "items": ["1", "2"], "features": np.ones((2, 3)), "meta": "{}"}
+NAMES = np.array([b"1", b"2"])
+WHOLE = {"ids": NAMES, "items": NAMES, "features": np.ones((2, 3)), "meta": np.array([b"{}"])}
 
 
 @pytest.mark.parametrize(
@@ -197,17 +199,29 @@ WHOLE = {"ids": ["1", "2"], "items": ["1", "2"], "features": np.ones((2, 3)), "m
         {"ids": None},
         {"features": None},
         {"meta": None},
-        {"meta": "{"},
+        {"meta": np.array([b"{"])},
+        {"meta": np.array([b"{}", b"{}"])},
+        {"ids": ["1", "2"]},
         {"ids": np.arange(2)},
+        {"items": NAMES[:1]},
+        {"features": None, "values": np.ones((4, 3)), "offsets": np.array([1, 2, 4])},
+        {"features": None, "values": np.ones((4, 3)), "offsets": np.array([0, 5, 4])},
         {"features": np.ones((3, 3))},
         {"features": None, "values": np.ones((4, 3)), "offsets": np.array([0, 4])},
         {"features": None, "values": np.ones((4, 3)), "offsets": np.array([0, 1, 5])},
     ],
 )
 def test_parts_that_do_not_fit_together_are_refused(tmp_path, changes):
-    arrays = {k: v for k, v in (WHOLE | changes).items() if v is not None}
-    write_hdf5(tmp_path / "a.h5", **arrays)
+    write_hdf5(tmp_path / "a.h5", **WHOLE | changes)
     with pytest.raises(CrossmodalError, match=r"a\.h5: not a whole feature file"):
+        read_features(tmp_path / "a.h5")
+
+
+def test_parts_that_say_more_than_the_file_holds_are_refused(tmp_path):
+    write_hdf5(tmp_path / "a.h5", **WHOLE | {"features": None})
+    with h5py.File(tmp_path / "a.h5", "a") as file:
+        file.create_dataset("features", (2, 10**12), np.float32, chunks=(1, 1024))
+    with pytest.raises(CrossmodalError, match=r"a\.h5: not a whole feature file \(features say"):
         read_features(tmp_path / "a.h5")
 
 

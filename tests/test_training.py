@@ -28,8 +28,9 @@ class Tiny(GradientMethod):
     task = "instance"
     epochs = EPOCHS
 
-    def __init__(self, make_optimizer=adam, stop_at=None):
-        self.make_optimizer, self.stop_at, self.asked = make_optimizer, stop_at, []
+    def __init__(self, make_optimizer=adam, stop_at=None, phases=1):
+        self.make_optimizer, self.stop_at, self.phases = make_optimizer, stop_at, phases
+        self.asked = []
 
     def build(self, views):
         return nn.ModuleDict(
@@ -52,7 +53,7 @@ class Tiny(GradientMethod):
         self.train = train
 
     def batches(self, epoch, rng):
-        if epoch == self.stop_at:
+        if self.stop_at in (epoch, (self.phase, epoch)):
             raise KeyboardInterrupt
         return shuffled_batches(len(self.train.items), BATCH, rng, drop_last=False)
 
@@ -222,6 +223,87 @@ def test_a_stored_state_embeds_alike(splits, tmp_path):
         embeddings = trained.embed(modality, view)
         np.testing.assert_array_equal(restored.embed(modality, view), embeddings)
         np.testing.assert_allclose(np.linalg.norm(embeddings, axis=1), 1, rtol=1e-6)
+
+
+def phased(monkeypatch, scores):
+    """Replace the validation scores, by phase and epoch; the weights by phase and epoch."""
+    seen = {}
+
+    def score(method, validation):
+        when = method.phase, method.asked[-1][0]
+        seen[when] = {name: value.copy() for name, value in method.state().items()}
+        return scores[when[0]][when[1]]
+
+    monkeypatch.setattr(training, "selection_score", score)
+    return seen
+
+
+FIRST = [1.0, 6.0, 3.0, 6.0, 5.0]
+
+
+@pytest.mark.parametrize(
+    ("second", "best"), [([0, 0, 7, 9, 8], (1, 3)), ([0, 0, 2, 6.0, 1], (0, 1))]
+)
+def test_a_phase_inherits_the_best_score_and_the_count_of_epochs(splits, monkeypatch, second, best):
+    seen = phased(monkeypatch, [FIRST, second])
+    method, run = Tiny(phases=2), Run(0)
+    method.fit(*splits, run)
+    assert list(seen) == [(0, 0), (0, 1), (0, 2), (0, 3), (0, 4), (1, 2), (1, 3), (1, 4)]
+    assert [row["epoch"] for row in run.curve] == list(range(8))  # those of both phases
+    assert_same(method.state(), seen[best])
+
+
+def test_a_phase_begins_with_the_best_weights_a_new_optimizer_and_step_0(splits, monkeypatch):
+    seen = phased(monkeypatch, [FIRST, FIRST])
+    begun = []
+
+    class Recording(Tiny):
+        def optimizer(self):
+            begun.append(self.phase)
+            return super().optimizer()
+
+        def batches(self, epoch, rng):
+            if (self.phase, epoch) == (1, 2):
+                assert_same(self.state(), seen[0, 1])
+            return super().batches(epoch, rng)
+
+    method = Recording(phases=2)
+    method.fit(*splits, Run(0))
+    assert (1, 2) in seen
+    assert method.asked[15:] == [(2 + step // 3, step) for step in range(9)]
+    assert begun == [0, 1]
+
+
+def test_a_phase_after_a_best_last_epoch_is_empty(splits, monkeypatch):
+    seen = phased(monkeypatch, [[1, 2, 3, 4, 5]])
+    method = Tiny(phases=2)
+    method.fit(*splits, Run(0))
+    assert_same(method.state(), seen[0, 4])
+
+
+@pytest.mark.usefixtures("checkpoint_every_epoch")
+@pytest.mark.parametrize("stop_at", [(0, 4), (1, 2), (1, 4)])
+def test_a_run_stopped_in_any_phase_goes_on_as_if_undisturbed(
+    splits, tmp_path, monkeypatch, stop_at
+):
+    phased(monkeypatch, [FIRST, [0, 0, 2, 7, 1]])
+    whole, curve = Tiny(phases=2), []
+    whole.fit(*splits, Run(3, curve=curve))
+    with pytest.raises(KeyboardInterrupt):
+        Tiny(stop_at=stop_at, phases=2).fit(*splits, Run(3, tmp_path))
+    resumed, run = Tiny(phases=2), Run(3, tmp_path)
+    resumed.fit(*splits, run)
+    assert run.curve == curve
+    assert_same(resumed.state(), whole.state())
+    assert len(resumed.asked) < len(whole.asked)
+    assert resumed.asked == whole.asked[-len(resumed.asked) :]
+
+
+def test_the_learning_curve_has_what_the_method_logs(splits):
+    method, run = Tiny(), Run(0)
+    method.log = lambda: {"steps": len(method.asked)}
+    method.fit(*splits, run)
+    assert [row["steps"] for row in run.curve] == [3, 6, 9, 12, 15]
 
 
 @pytest.mark.parametrize(("drop_last", "sizes"), [(False, [4, 4, 2]), (True, [4, 4])])

@@ -82,6 +82,27 @@ def test_any_colour_mode_becomes_rgb(mode, resize):
     assert (found == 255).all()
 
 
+@pytest.mark.parametrize(("kind", "mode"), [("PNG", "I;16"), ("TIFF", "I;16"), ("TIFF", "I")])
+def test_images_of_16_bits_keep_their_shades(kind, mode):
+    shades = np.linspace(0, 65535, 256).round().astype(np.uint16 if ";" in mode else np.int32)
+    image = Image.fromarray(np.tile(shades, (256, 1)))
+    assert image.mode == mode
+    expected = torch.arange(256)[None, :, None].expand(256, 256, 3)
+    found = square(encode(image, kind), "m", "warp256")
+    assert (found.to(int) - expected).abs().max() <= 1
+
+
+def test_an_image_of_too_many_pixels_is_refused_before_it_is_decoded(monkeypatch):
+    monkeypatch.setattr("crossmodal.vision.PIXELS", 300 * 420 - 1)
+    with pytest.raises(CrossmodalError, match=r"images/7\.jpg.*420 x 300 pixels"):
+        square(encode(Image.fromarray(NOISE)), "images/7.jpg", "warp256")
+
+
+def test_a_program_in_place_of_an_image_is_not_run():
+    with pytest.raises(CrossmodalError, match="no whole image"):
+        square(encode(Image.fromarray(NOISE), "EPS"), "m", "warp256")
+
+
 def test_an_image_one_pixel_high_is_stretched():
     line = Image.fromarray(NOISE[:1])
     warped = square(encode(line), "m", "warp256")

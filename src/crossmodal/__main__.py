@@ -33,6 +33,7 @@ Output = Annotated[Path, typer.Argument(help="What is written, at once when it i
 Dataset = Annotated[Path, typer.Option("--dataset", help="Folder of the prepared dataset.")]
 Features = Annotated[Path, typer.Option("--features", help="Folder of the dataset's features.")]
 Runs = Annotated[list[Path], typer.Argument(help="Metrics: <experiment>/seed<n>.json.")]
+Params = Annotated[Path, typer.Option("--params", help="The file that says what to run.")]
 Seed = Annotated[int, typer.Option(help="Seeds everything random.")]
 
 
@@ -185,14 +186,27 @@ def pull(
 
 
 @app.command()
-def check(
-    params: Annotated[Path, typer.Argument(help="The file to check.")] = Path("params.yaml"),
-) -> None:
-    """Check params.yaml: unknown keys, wrong types, names that do not exist."""
-    from crossmodal.params import read
+def datasets(params: Params = Path("params.yaml")) -> None:
+    """List all datasets: what is there of each, its licence, and what to do next."""
+    from crossmodal.steps.inventory import inventory
 
-    read(params)
-    print(f"{params}: fine")
+    inventory(params)
+
+
+@app.command()
+def check(
+    dataset: Annotated[
+        str | None, typer.Argument(help="A key of `datasets`: check what was prepared of it, too.")
+    ] = None,
+    params: Params = Path("params.yaml"),
+) -> None:
+    """Check params.yaml: unknown keys, wrong types, names that do not exist.
+
+    Of a dataset: the size of its splits, and that no item and no image is in two of them.
+    """
+    from crossmodal.steps.check import check
+
+    check(params, dataset)
 
 
 def main() -> Any:

@@ -10,7 +10,7 @@ way of batch normalisation and the sum with a shortcut if there are any. A short
 reaches the ReLU of its block, which is read once.
 """
 
-import tempfile
+import pickle
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -188,27 +188,21 @@ def official_weights(name: Name) -> tuple[str, str]:
     return f"{OFFICIAL}/{file}.pth", f"{file}.safetensors"
 
 
-def convert(url: str, destination: Path) -> None:
-    """Download published weights and keep them as safetensors.
+def convert(source: Path, destination: Path) -> None:
+    """Keep published weights as safetensors.
 
     Args:
-        url: File whose name ends in the first digits of its SHA-256, which is checked.
+        source: File of torchvision.
         destination: Where the safetensors file goes.
 
     Raises:
-        CrossmodalError: If the file cannot be had, or its checksum is wrong.
+        CrossmodalError: If the file holds no weights.
     """
     from safetensors.torch import save_file
 
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            state = torch.hub.load_state_dict_from_url(
-                url, folder, map_location="cpu", check_hash=True, weights_only=True
-            )
-        except (OSError, RuntimeError) as error:
-            raise CrossmodalError(
-                f"{url}: cannot be downloaded ({error}); put the weights as safetensors at "
-                f"{destination}, or set CROSSMODAL_MIRROR"
-            ) from error
+    try:
+        state = torch.load(source, map_location="cpu", weights_only=True)
+    except (OSError, EOFError, RuntimeError, ValueError, pickle.UnpicklingError) as error:
+        raise CrossmodalError(f"{source}: no weights ({error}); get it again") from error
     with replacing(destination) as temporary:
         save_file({key: value.contiguous() for key, value in state.items()}, temporary)

@@ -1,6 +1,10 @@
-"""The ranking hinge that SAM, the captioning pipelines and VASE share."""
+"""The ranking hinges that SAM, the captioning pipelines and VASE share."""
+
+from typing import Literal
 
 import torch
+
+Hardest = Literal["negative", "anchor"]
 
 
 def ranking_loss(
@@ -29,3 +33,30 @@ def ranking_loss(
     first = (margin - positive + scores).clamp(min=0)  # (b, b)
     second = (margin - positive + scores.T).clamp(min=0)  # (b, b)
     return ((first + second) * negatives).sum()
+
+
+def hardest_ranking_loss(
+    scores: torch.Tensor, margin: float, negatives: torch.Tensor, hardest: Hardest
+) -> torch.Tensor:
+    """Hinge of every pair against its hardest in-batch negative, both directions, summed.
+
+    sum_i max_j A_ij + sum_j max_i B_ij,
+    A_ij = N_ij max(0, a + S_ij - S_ii),   B_ij = N_ji max(0, a + S_ij - S_jj)
+
+    Faghri et al. 2018; Vilalta et al. 2019, equation 4. The latter's released code takes each
+    maximum over the other index instead: every negative counts for its worst anchor.
+
+    Args:
+        scores: S (b, b), similarity of row i of one modality to row j of the other; pairs (i, i).
+        margin: a.
+        negatives: N (b, b) bool, j being a negative of i.
+        hardest: 'negative', as published, or 'anchor', as released.
+
+    Returns:
+        The sum, a scalar.
+    """
+    positive = scores.diagonal()
+    first = (margin + scores - positive[:, None]).clamp(min=0) * negatives  # A (b, b)
+    second = (margin + scores - positive).clamp(min=0) * negatives.T  # B (b, b)
+    across = 1 if hardest == "negative" else 0
+    return first.amax(across).sum() + second.amax(1 - across).sum()

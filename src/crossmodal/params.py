@@ -1,21 +1,36 @@
 """The schema of params.yaml: everything that can be asked for, checked before any job runs."""
 
+import hashlib
+import json
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, PrivateAttr, ValidationError
 
 from crossmodal import plugins
 from crossmodal.data import Protocol
 from crossmodal.errors import CrossmodalError
 from crossmodal.evaluation.published import Published, published_values
+from crossmodal.files import write_text
 from crossmodal.search import combinations
 
 Modality = Literal["image", "text", "speech"]
-Metric = Literal["mAP", "mAP@50", "R@1", "R@5", "R@10", "MedR", "MeanR", "rsum"]
+Metric = Literal[
+    "mAP",
+    "mAP@50",
+    "R@1",
+    "R@5",
+    "R@10",
+    "MedR",
+    "MeanR",
+    "rsum",
+    "successful starts of 5",
+    "positives",
+    "negatives",
+]
 # a name becomes part of paths, and of Snakemake's regular expressions
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
 Options = dict[str, Any]
@@ -55,6 +70,25 @@ class Table(Strict):
     metrics: Annotated[list[Metric], Field(min_length=1)]
 
 
+class FeatureFacts(Strict):
+    """What the rules ask of a feature; see `features.base.Feature`."""
+
+    modality: str
+    reads: tuple[str, ...]
+    of: tuple[str, ...]
+    weights: str
+    threads: int
+    gpu: bool
+
+
+class Facts(Strict):
+    """What a check of params.yaml found out of plug-ins, which need not be imported again."""
+
+    key: str = Field(description="Hash of params.yaml and of all source that was checked")
+    features: dict[str, FeatureFacts]
+    gpu: dict[str, bool] = Field(description="Plug-in of a method -> whether it can use a GPU")
+
+
 class Params(Strict):
     """The whole of params.yaml."""
 
@@ -67,31 +101,28 @@ class Params(Strict):
     datasets: dict[Name, Options]
     features: dict[Name, Options]
     methods: dict[Name, Options]
+    _facts: Facts = PrivateAttr()
 
     def plugin(self, kind: str, name: str) -> dict[str, Any]:
         """File name and options of one entry of `datasets`, `features` or `methods`."""
         options = dict(getattr(self, kind)[name])
         return {"plugin": options.pop("plugin", name), "options": options}
 
-    def feature_of(self, name: str) -> Any:
-        """The extractor of one entry of `features`."""
-        return self._instances["features", name]
+    def feature_of(self, name: str) -> FeatureFacts:
+        """What is known of one entry of `features`."""
+        return self._facts.features[name]
 
     def dataset_of(self, name: str) -> Any:
         """The dataset of one entry of `datasets`."""
         return self._instances["datasets", name]
 
-    @cached_property
-    def _instances(self) -> dict[tuple[str, str], Any]:
-        found = {}
-        for kind, name in self._entries():
-            entry, where = self.plugin(kind, name), f"{kind}.{name}"
-            _member(entry["plugin"], plugins.names(kind), f"{where}.plugin")
-            found[kind, name] = plugins.make(kind, entry["plugin"], entry["options"], where)
-        return found
+    def uses_gpu(self, experiment: str) -> bool:
+        """Whether an experiment's method can use a GPU."""
+        return self._facts.gpu[self.fit_job(experiment)["plugin"]]
 
-    def _entries(self) -> Iterator[tuple[str, str]]:
-        return ((kind, name) for kind in plugins.BASES for name in getattr(self, kind))
+    @cached_property
+    def _instances(self) -> "_Instances":
+        return _Instances(self)
 
     def fit_job(self, experiment: str) -> dict[str, Any]:
         """All that a fit of an experiment depends on, but its data."""
@@ -104,12 +135,16 @@ class Params(Strict):
         """Seeds of an experiment, from 0."""
         return range(self.experiments[experiment].seeds or self.seeds)
 
-    def check(self) -> None:
-        """Check every name and option against what exists.
+    def check(self, key: str) -> None:
+        """Check every name and option against what exists, and keep the facts.
+
+        Args:
+            key: Under which the facts are kept.
 
         Raises:
             CrossmodalError: With key path, value and the allowed values.
         """
+        self._facts = self._find_facts(key)
         _member(self.suite, self.suites, "suite")
         for suite, tables in self.suites.items():
             for table in tables:
@@ -124,6 +159,33 @@ class Params(Strict):
                 _member(source, self.features, f"features.{name}")
         for name in self.experiments:
             self._check_experiment(name)
+
+    def _recall(self, checked: Path, key: str) -> bool:
+        """Take the facts of an earlier check, if they are of this content and source."""
+        try:
+            facts = Facts.model_validate_json(checked.read_bytes())
+        except (OSError, ValidationError):
+            return False
+        self._facts = facts
+        return facts.key == key
+
+    def _find_facts(self, key: str) -> Facts:
+        """Make every plug-in once, and ask it."""
+        made = {(kind, name): self._instances[kind, name] for kind, name in self._entries()}
+        asked = {
+            name: {fact: getattr(feature, fact) for fact in FeatureFacts.model_fields}
+            for (kind, name), feature in made.items()
+            if kind == "features"
+        }
+        gpu = {
+            self.plugin(kind, name)["plugin"]: method.gpu
+            for (kind, name), method in made.items()
+            if kind == "methods"
+        }
+        return Facts(key=key, features=asked, gpu=gpu)
+
+    def _entries(self) -> Iterator[tuple[str, str]]:
+        return ((kind, name) for kind in plugins.BASES for name in getattr(self, kind))
 
     def _check_experiment(self, name: str) -> None:
         spec, where = self.experiments[name], f"experiments.{name}"
@@ -147,8 +209,27 @@ class Params(Strict):
             plugins.make("methods", job["plugin"], job["options"] | options, f"{where}.search")
 
 
-def parse(config: dict[str, Any]) -> Params:
+class _Instances(dict[tuple[str, str], Any]):
+    """Plug-ins by kind and name of their entry, made when they are first wanted."""
+
+    def __init__(self, params: Params) -> None:
+        self.params = params
+
+    def __missing__(self, key: tuple[str, str]) -> Any:
+        kind, name = key
+        entry, where = self.params.plugin(kind, name), f"{kind}.{name}"
+        _member(entry["plugin"], plugins.names(kind), f"{where}.plugin")
+        self[key] = plugins.make(kind, entry["plugin"], entry["options"], where)
+        return self[key]
+
+
+def parse(config: dict[str, Any], checked: Path | None = None) -> Params:
     """Check the content of params.yaml.
+
+    Args:
+        config: The content.
+        checked: Where the facts of the last check are kept: if neither the content nor any source
+            has changed since, plug-ins are not imported.
 
     Raises:
         CrossmodalError: One line per finding, with key path, value and what is allowed.
@@ -157,8 +238,20 @@ def parse(config: dict[str, Any]) -> Params:
         params = Params.model_validate(config)
     except ValidationError as error:
         raise CrossmodalError(plugins.explain(error, Params)) from None
-    params.check()
+    key = _key(config)
+    if not (checked and params._recall(checked, key)):
+        params.check(key)
+        if checked:
+            write_text(checked, params._facts.model_dump_json())
     return params
+
+
+def _key(config: dict[str, Any]) -> str:
+    """Hash of the content and of the package's source."""
+    found = hashlib.sha256(json.dumps(config, default=str).encode())
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
+        found.update(path.read_bytes())
+    return found.hexdigest()
 
 
 def read(path: Path) -> Params:

@@ -2,15 +2,19 @@
 
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from rich.console import Console
+from rich.filesize import decimal
 from rich.progress import (
     BarColumn,
+    DownloadColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
@@ -19,6 +23,19 @@ from rich.progress import (
 LINE_EVERY_SECONDS = 10.0
 
 Step = TypeVar("Step")
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """What is counted: how much a step is, how an amount is written, and its column of a bar."""
+
+    amount: Callable[[Any], int]
+    write: Callable[[int], str]
+    column: type[ProgressColumn]
+
+
+_STEPS = _Unit(lambda step: 1, str, MofNCompleteColumn)
+_BYTES = _Unit(len, decimal, DownloadColumn)
 
 
 def track(steps: Iterable[Step], total: int, label: str, done: int = 0) -> Iterator[Step]:
@@ -30,15 +47,30 @@ def track(steps: Iterable[Step], total: int, label: str, done: int = 0) -> Itera
         label: What is being done.
         done: Steps that an earlier run finished.
     """
+    return _show(steps, total, label, done, _STEPS)
+
+
+def track_bytes(
+    chunks: Iterable[bytes], total: int | None, label: str, done: int = 0
+) -> Iterator[bytes]:
+    """As `track`, counting bytes; `total` is None where nobody knows it."""
+    return _show(chunks, total, label, done, _BYTES)
+
+
+def _show(
+    steps: Iterable[Step], total: int | None, label: str, done: int, unit: _Unit
+) -> Iterator[Step]:
     show = _bar if sys.stderr.isatty() else _lines
-    return show(steps, total, label, done)
+    return show(steps, total, label, done, unit)
 
 
-def _bar(steps: Iterable[Step], total: int, label: str, done: int) -> Iterator[Step]:
+def _bar(
+    steps: Iterable[Step], total: int | None, label: str, done: int, unit: _Unit
+) -> Iterator[Step]:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
-        MofNCompleteColumn(),
+        unit.column(),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
@@ -46,19 +78,22 @@ def _bar(steps: Iterable[Step], total: int, label: str, done: int) -> Iterator[S
         task = progress.add_task(label, total=total, completed=done)
         for step in steps:
             yield step
-            progress.advance(task)
+            progress.advance(task, unit.amount(step))
 
 
-def _lines(steps: Iterable[Step], total: int, label: str, done: int) -> Iterator[Step]:
+def _lines(
+    steps: Iterable[Step], total: int | None, label: str, done: int, unit: _Unit
+) -> Iterator[Step]:
     start = shown = time.monotonic()
-    for count, step in enumerate(steps, 1):
+    first = done
+    for step in steps:
         yield step
+        done += unit.amount(step)
         now = time.monotonic()
-        if now - shown >= LINE_EVERY_SECONDS or done + count == total:
+        if now - shown >= LINE_EVERY_SECONDS or done == total:
             shown = now
-            left = (now - start) / count * (total - done - count)
-            print(
-                f"{label}: {done + count}/{total}, {timedelta(seconds=round(left))} left",
-                file=sys.stderr,
-                flush=True,
-            )
+            line = f"{label}: {unit.write(done)}"
+            if total is not None:
+                left = (now - start) / (done - first) * (total - done)
+                line += f"/{unit.write(total)}, {timedelta(seconds=round(left))} left"
+            print(line, file=sys.stderr, flush=True)

@@ -1,8 +1,8 @@
 """Feature files: one HDF5 file per dataset and feature, complete or absent.
 
 Layout: `ids` (n,) row ids; `items` (n,) the item each row belongs to; `features` (n, d), or for
-sequences `values` (sum of lengths, ...) with `offsets` (n + 1,); attribute `meta`, a JSON object
-with the options, the library versions and whatever the extractor learnt (a vocabulary, say).
+sequences `values` (sum of lengths, ...) with `offsets` (n + 1,); `meta` (1,), a JSON object with
+the options, the library versions and whatever the extractor learnt (a vocabulary, say).
 """
 
 import json
@@ -17,6 +17,9 @@ import numpy as np
 
 from crossmodal.errors import CrossmodalError
 from crossmodal.files import replacing
+
+# what h5py and JSON meet in damaged files
+DAMAGE = (OSError, LookupError, TypeError, ValueError, AttributeError, RuntimeError, MemoryError)
 
 
 @dataclass(frozen=True)
@@ -108,10 +111,9 @@ def write_features(
     if len(kinds) > 1:
         raise CrossmodalError(f"{path}: chunks of different widths or types: {kinds}")
     ((ragged, width, dtype),) = kinds
-    strings = h5py.string_dtype("utf-8")
     with replacing(path) as temporary, h5py.File(temporary, "w") as file:
-        file.create_dataset("ids", data=ids, dtype=strings)
-        file.create_dataset("items", data=items, dtype=strings)
+        _write_strings(file, "ids", ids)
+        _write_strings(file, "items", items)
         if ragged:
             lengths = np.concatenate([chunk.lengths for chunk in chunks])
             file["offsets"] = np.concatenate([[0], np.cumsum(lengths)])
@@ -119,7 +121,13 @@ def write_features(
             _fill(values, (chunk.values for chunk in chunks))
         else:
             _fill(file.create_dataset("features", (rows, *width), dtype), chunks)
-        file.create_dataset("meta", data=json.dumps(meta, sort_keys=True), dtype=strings)
+        _write_strings(file, "meta", [json.dumps(meta, sort_keys=True)])
+
+
+def _write_strings(file: h5py.File, name: str, strings: list[str]) -> None:
+    """Strings of one length, padded: damaged ones of any length would make HDF5 hang."""
+    encoded = np.array([string.encode() for string in strings])
+    file[name] = encoded.astype(h5py.string_dtype("utf-8", encoded.itemsize))
 
 
 def _kind(chunk: Rows) -> tuple[bool, tuple[int, ...], np.dtype]:
@@ -143,8 +151,7 @@ def open_features(path: Path) -> FeatureFile:
     """
     with _damage(path):
         file = h5py.File(path)
-        head = [file[name].asstr()[()].tolist() for name in ("ids", "items")]
-        return FeatureFile(*head, file["features"], json.loads(file["meta"].asstr()[()]))
+        return FeatureFile(*_read_head(file), _part(file, "features"), _read_meta(file))
 
 
 def read_features(path: Path, items: set[str] | None = None) -> FeatureFile:
@@ -154,10 +161,10 @@ def read_features(path: Path, items: set[str] | None = None) -> FeatureFile:
         CrossmodalError: If the file is missing, damaged, or its parts do not fit together.
     """
     with _damage(path), h5py.File(path) as file:
-        ids, owners = file["ids"].asstr()[()].tolist(), file["items"].asstr()[()].tolist()
+        ids, owners = _read_head(file)
         rows = np.array([i for i, o in enumerate(owners) if items is None or o in items], int)
         features = _read_rows(file, rows, len(ids))
-        meta = json.loads(file["meta"].asstr()[()])
+        meta = _read_meta(file)
     return FeatureFile([ids[r] for r in rows], [owners[r] for r in rows], features, meta)
 
 
@@ -165,22 +172,52 @@ def read_features(path: Path, items: set[str] | None = None) -> FeatureFile:
 def _damage(path: Path) -> Iterator[None]:
     try:
         yield
-    except (OSError, KeyError, TypeError, ValueError) as error:
+    except DAMAGE as error:
         raise CrossmodalError(
             f"{path}: not a whole feature file ({error}); delete it and run again"
         ) from error
 
 
+def _part(file: h5py.File, name: str) -> h5py.Dataset:
+    """A dataset of the file, which holds as much as it says."""
+    found = file[name]
+    if found.nbytes > Path(file.filename).stat().st_size:  # or memory for all of it would be taken
+        raise ValueError(f"{name} say that they have {found.shape} entries")
+    return found
+
+
+def _read_head(file: h5py.File) -> tuple[list[str], list[str]]:
+    """Ids of the rows and of their items."""
+    ids, items = _read_strings(file, "ids"), _read_strings(file, "items")
+    if len(ids) != len(items):
+        raise ValueError(f"{len(items)} items for {len(ids)} ids")
+    return ids, items
+
+
+def _read_meta(file: h5py.File) -> dict[str, Any]:
+    (meta,) = _read_strings(file, "meta")
+    return json.loads(meta)
+
+
+def _read_strings(file: h5py.File, name: str) -> list[str]:
+    found = _part(file, name)
+    if found.dtype.kind != "S":
+        raise ValueError(f"{name} are no strings of one length")
+    return found.asstr()[()].tolist()
+
+
 def _read_rows(file: h5py.File, rows: np.ndarray, total: int) -> Rows:
     """Rows in increasing order; contiguous ranges are read without the others."""
     if "offsets" in file:
-        offsets = file["offsets"][()]
-        if len(offsets) != total + 1 or offsets[-1] != len(file["values"]):
+        offsets, values = _part(file, "offsets")[()], _part(file, "values")
+        ends = (offsets[0], offsets[-1])
+        if len(offsets) != total + 1 or ends != (0, len(values)) or (np.diff(offsets) < 0).any():
             raise ValueError("offsets do not fit values")
-        return Ragged(file["values"][()], offsets).take(rows)
-    if len(file["features"]) != total:
-        raise ValueError(f"{len(file['features'])} feature rows for {total} ids")
+        return Ragged(values[()], offsets).take(rows)
+    features = _part(file, "features")
+    if len(features) != total:
+        raise ValueError(f"{len(features)} feature rows for {total} ids")
     if len(rows) == 0:
-        return file["features"][:0]
-    span = file["features"][rows[0] : rows[-1] + 1]
+        return features[:0]
+    span = features[rows[0] : rows[-1] + 1]
     return span if len(span) == len(rows) else span[rows - rows[0]]

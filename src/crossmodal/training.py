@@ -29,6 +29,8 @@ from crossmodal.progress import track
 
 # Writing checkpoints may take this share of the time; large networks are saved less often.
 CHECKPOINT_SHARE = 0.05
+# what a checkpoint knows besides weights, optimiser and learning curve
+COUNTS = ("phase", "epoch", "step", "best", "after_best")
 
 
 class GradientMethod(Method):
@@ -36,11 +38,16 @@ class GradientMethod(Method):
 
     Attributes:
         epochs: Number of passes over the training split.
+        phases: How often training begins: each time but the first at the best epoch so far, with a
+            new optimiser; epochs go on counting from there.
+        phase: The present one, from 0.
         network: Set by `fit` and `restore`.
     """
 
     gpu = True
     epochs: int
+    phases: int = 1
+    phase: int = 0
     network: nn.Module
 
     @abstractmethod
@@ -53,7 +60,7 @@ class GradientMethod(Method):
 
     @abstractmethod
     def learning_rate(self, epoch: int, step: int) -> float:
-        """Learning rate of a step; `epoch` and `step`, over all epochs, count from 0."""
+        """Learning rate of a step; `epoch` and `step`, of this optimiser, count from 0."""
 
     @abstractmethod
     def place(self, train: Split) -> None:
@@ -70,6 +77,12 @@ class GradientMethod(Method):
     @abstractmethod
     def encode(self, modality: str, view: View) -> Iterable[torch.Tensor]:
         """Embeddings of a view's rows, in order, in pieces that fit the device."""
+
+    def log(self) -> dict[str, float]:
+        """What the learning curve tells of the last epoch besides loss and score; the same keys
+        each time, by default none.
+        """
+        return {}
 
     def clip(self) -> None:
         """Limit the gradients before a step; by default not at all."""
@@ -98,15 +111,25 @@ class GradientMethod(Method):
         torch.manual_seed(run.seed)
         self.network = self.build(train.views).to(device())
         self.place(train)
+        self.phase = 0
         state = _Progress(self.network, self.optimizer(), run)
+        for phase in range(state.phase, self.phases):
+            self.phase = phase
+            if phase > state.phase:
+                state.restart(self.optimizer())
+            self._train_phase(state, validation, run)
+        self.network.load_state_dict(state.best_weights)
+
+    def _train_phase(self, state: "_Progress", validation: Split, run: Run) -> None:
+        """The remaining epochs of the present phase."""
         todo = range(state.epoch, self.epochs)
         for epoch in track(todo, self.epochs, run.label, done=state.epoch):
             loss = self._train_epoch(epoch, state, run)
             score = selection_score(self, validation)
-            run.curve.append({"epoch": epoch, "loss": loss, "validation": score})
+            row = {"epoch": len(run.curve), "loss": loss, "validation": score}
+            run.curve.append(row | self.log())
             state.keep(score)
             state.save_if_due()
-        self.network.load_state_dict(state.best_weights)
 
     def _train_epoch(self, epoch: int, state: "_Progress", run: Run) -> float:
         """One pass over the training split; the mean loss of its batches."""
@@ -138,23 +161,26 @@ class _Progress:
 
     def __init__(self, network: nn.Module, optimizer: torch.optim.Optimizer, run: Run) -> None:
         self.network, self.optimizer, self.run = network, optimizer, run
-        self.step, self.best = 0, -math.inf
+        self.phase, self.epoch, self.step = 0, 0, 0  # the next ones
+        self.best, self.after_best = -math.inf, 0
         self.best_weights: dict[str, torch.Tensor] = {}
         self.path = run.checkpoints / "training.safetensors" if run.checkpoints else None
         self.saved, self.cost = time.monotonic(), 0.0
         if self.path and self.path.exists():
             self._load(self.path)
 
-    @property
-    def epoch(self) -> int:
-        """Number of finished epochs."""
-        return len(self.run.curve)
-
     def keep(self, score: float) -> None:
-        """Remember the weights if they are better than all before; ties go to the earlier."""
+        """Count an epoch; remember it if it is better than all before, ties go to the earlier."""
+        self.epoch += 1
         if score > self.best:
-            self.best = score
+            self.best, self.after_best = score, self.epoch
             self.best_weights = copy.deepcopy(self.network.state_dict())
+
+    def restart(self, optimizer: torch.optim.Optimizer) -> None:
+        """Begin the next phase after the best epoch."""
+        self.network.load_state_dict(self.best_weights)
+        self.optimizer, self.step = optimizer, 0
+        self.phase, self.epoch = self.phase + 1, self.after_best
 
     def save_if_due(self) -> None:
         start = time.monotonic()
@@ -176,7 +202,7 @@ class _Progress:
             **{f"best.{name}": value for name, value in self.best_weights.items()},
             **{name: torch.as_tensor(value) for name, value in slots.items() if value is not None},
         }
-        facts = {"step": self.step, "best": self.best, "curve": self.run.curve}
+        facts = {name: getattr(self, name) for name in COUNTS} | {"curve": self.run.curve}
         with replacing(path) as temporary:
             tensors = {name: value.contiguous() for name, value in tensors.items()}
             save_file(tensors, temporary, {"facts": json.dumps(facts)})
@@ -193,7 +219,8 @@ class _Progress:
             slots.setdefault(int(index), {})[slot] = value
         groups = self.optimizer.state_dict()["param_groups"]
         self.optimizer.load_state_dict({"state": slots, "param_groups": groups})
-        self.step, self.best = facts["step"], facts["best"]
+        for name in COUNTS:
+            setattr(self, name, facts[name])
         self.run.curve[:] = facts["curve"]
 
 

@@ -4,7 +4,7 @@ Ten crops: the centre and the four corners of a square of 256 pixels, and their 
 """
 
 import io
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -13,6 +13,9 @@ from torch.nn.functional import interpolate
 
 from crossmodal.errors import CrossmodalError
 
+# not PostScript and the like, which Pillow would have another program run
+FORMATS = ("JPEG", "PNG", "GIF", "BMP", "TIFF", "WEBP", "PPM")
+PIXELS = 100_000_000
 Resize = Literal["warp256", "short256"]
 
 SIDE, CROP = 256, 224
@@ -26,22 +29,17 @@ def square(content: bytes, member: str, resize: Resize) -> Tensor:
     """Decode an image to a square, (256, 256, 3) uint8 RGB; EXIF rotation is ignored.
 
     Args:
-        content: JPEG, PNG or another format that Pillow reads.
+        content: An image in one of `FORMATS`, of any colour mode.
         member: Where the image comes from, for messages.
         resize: 'warp256' changes the aspect ratio; 'short256' brings the short side to 256 pixels
             and keeps the middle of the long one.
 
     Raises:
-        CrossmodalError: If the image is damaged or cut short.
+        CrossmodalError: If the image is damaged, cut short or has more than `PIXELS` pixels.
     """
-    from PIL import Image
-
     try:
-        image = Image.open(io.BytesIO(content))
-        image.load()
-        if image.mode != "RGB":  # or it would be copied
-            image = image.convert("RGB")
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        image = _decode(content)
+    except Exception as error:  # Pillow's readers raise anything on damaged files
         raise CrossmodalError(
             f"media.zip: {member!r} is no whole image ({error}); replace the raw file and "
             "prepare the dataset again"
@@ -54,6 +52,19 @@ def square(content: bytes, member: str, resize: Resize) -> Tensor:
     # the pixels of Pillow's own bilinear filter, in a third of its time
     resized = interpolate(pixels, (SIDE, SIDE), mode="bilinear", antialias=True)
     return resized[0].permute(1, 2, 0)
+
+
+def _decode(content: bytes) -> Any:
+    """The image in mode RGB."""
+    from PIL import Image
+
+    image = Image.open(io.BytesIO(content), formats=FORMATS)
+    if not 0 < image.width * image.height <= PIXELS:
+        raise ValueError(f"{image.width} x {image.height} pixels")
+    image.load()
+    if image.mode.startswith("I"):  # 16 bits; converting would clip them
+        image = image.point(lambda value: value * (1 / 257)).convert("L")
+    return image if image.mode == "RGB" else image.convert("RGB")  # or it would be copied
 
 
 def crops(squares: Tensor, count: Literal[1, 10]) -> Tensor:

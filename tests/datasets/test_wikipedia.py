@@ -1,4 +1,5 @@
 import os
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -50,19 +51,12 @@ def write_files(raw):
     scipy.io.savemat(raw / "raw_features.mat", matrices)
 
 
-def run(raw, tmp_path, validation=2, seed=0):
-    dataset = Wikipedia(validation, seed)
+def run(raw, tmp_path, validation=2, seed=0, protocol="cmolrs"):
+    dataset = Wikipedia(protocol, validation, seed)
     with Writer(tmp_path / "prepared") as out:
         dataset.prepare(raw, out)
         out.check(dataset.counts())
     return Prepared(tmp_path / "prepared")
-
-
-def failure(raw, tmp_path):
-    with pytest.raises(CrossmodalError) as caught:
-        run(raw, tmp_path)
-    assert list((tmp_path / "prepared").iterdir()) == []
-    return str(caught.value)
 
 
 def test_items_are_the_images_of_both_parts_with_their_category(raw, tmp_path):
@@ -93,6 +87,20 @@ def test_the_draw_follows_the_seed_alone(raw, tmp_path):
     assert any(other != splits[0] for other in splits[2:])
 
 
+def test_validation_of_sam_is_the_published_part_of_the_test_list(raw, tmp_path, monkeypatch):
+    monkeypatch.setattr(wikipedia, "SAM_VALIDATION", "0 3")
+    dataset = run(raw, tmp_path, protocol="sam")
+    assert [item.id for item in dataset.split("validation")] == ["imagete0", "imagete3"]
+    assert [item.id for item in dataset.split("test")] == ["imagete1", "imagete2"]
+    assert [item.id for item in dataset.split("train")] == [f"imagetr{r}" for r in range(TRAIN)]
+
+
+def test_validation_of_sam_has_its_published_size():
+    options = {"protocol": "sam", "validation": 230, "seed": 0}
+    with pytest.raises(CrossmodalError, match="'sam' has 231"):
+        plugins.make("datasets", "wikipedia", options, "wikipedia")
+
+
 def test_features_stay_with_their_items(raw, tmp_path):
     dataset = run(raw, tmp_path)
     places = [*range(TRAIN), *range(100, 100 + TEST)]
@@ -106,51 +114,51 @@ def test_features_stay_with_their_items(raw, tmp_path):
 @pytest.mark.parametrize(
     "line", ["", "text image 1", "text\timage", "text\timage\t4", "text\timage\t0", "t\ti\tart"]
 )
-def test_a_wrong_line_is_named_with_its_number(raw, tmp_path, line):
+def test_a_wrong_line_is_named_with_its_number(raw, tmp_path, line, failure):
     path = raw / LISTS["te"]
     lines = path.read_text().splitlines()
     lines[2] = line
     path.write_text("\n".join(lines) + "\n")
-    found = failure(raw, tmp_path)
+    found = failure(run, raw, tmp_path)
     for fragment in (str(path), "line 3", repr(line), "1..3"):
         assert fragment in found
 
 
-def test_an_item_that_is_listed_twice_is_named(raw, tmp_path):
+def test_an_item_that_is_listed_twice_is_named(raw, tmp_path, failure):
     path = raw / LISTS["te"]
     path.write_text(path.read_text().replace("imagete3", "imagetr0"))
-    assert "'imagetr0'" in failure(raw, tmp_path)
+    assert "'imagetr0'" in failure(run, raw, tmp_path)
 
 
-def test_a_list_cut_short_is_refused(raw, tmp_path):
+def test_a_list_cut_short_is_refused(raw, tmp_path, failure):
     path = raw / LISTS["te"]
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
-    assert "3 items in split 'test', but the dataset declares 4" in failure(raw, tmp_path)
+    assert "3 items in split 'test', but the dataset declares 4" in failure(run, raw, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["categories.list", *LISTS.values(), "raw_features.mat"])
-def test_a_missing_file_is_named(raw, tmp_path, name):
+def test_a_missing_file_is_named(raw, tmp_path, name, failure):
     (raw / name).unlink()
-    assert name in failure(raw, tmp_path)
+    assert name in failure(run, raw, tmp_path)
 
 
 @pytest.mark.parametrize("damage", ["empty", "page", "cut"])
-def test_a_damaged_feature_file_is_named(raw, tmp_path, damage):
+def test_a_damaged_feature_file_is_named(raw, tmp_path, damage, failure):
     path = raw / "raw_features.mat"
     whole = path.read_bytes()
     contents = {"empty": b"", "page": b"<html>no such page</html>" * 9, "cut": whole[:900]}
     path.write_bytes(contents[damage])
-    assert str(path) in failure(raw, tmp_path)
+    assert str(path) in failure(run, raw, tmp_path)
 
 
 @pytest.mark.parametrize(
     "changes", [{"I_te": None}, {"T_tr": np.ones((TRAIN - 1, 10))}, {"I_te": np.ones((TEST, 9))}]
 )
-def test_feature_matrices_of_another_shape_are_named(raw, tmp_path, changes):
+def test_feature_matrices_of_another_shape_are_named(raw, tmp_path, changes, failure):
     path = raw / "raw_features.mat"
     matrices = {k: v for k, v in scipy.io.loadmat(path).items() if k[0] != "_"} | changes
     scipy.io.savemat(path, {k: v for k, v in matrices.items() if v is not None})
-    found = failure(raw, tmp_path)
+    found = failure(run, raw, tmp_path)
     assert str(path) in found
     assert next(iter(changes)) in found
 
@@ -158,7 +166,12 @@ def test_feature_matrices_of_another_shape_are_named(raw, tmp_path, changes):
 @pytest.mark.parametrize("validation", [0, 2173])
 def test_validation_leaves_something_to_train_on(validation):
     with pytest.raises(CrossmodalError, match=r"wikipedia\.validation"):
-        plugins.make("datasets", "wikipedia", {"validation": validation, "seed": 0}, "wikipedia")
+        plugins.make(
+            "datasets",
+            "wikipedia",
+            {"protocol": "cmolrs", "validation": validation, "seed": 0},
+            "wikipedia",
+        )
 
 
 @pytest.fixture(scope="module")
@@ -169,7 +182,9 @@ def real(tmp_path_factory):
         pytest.skip("CROSSMODAL_MIRROR has no wikipedia")
     home = tmp_path_factory.mktemp("wikipedia")
     prepare(
-        {"plugin": "wikipedia", "options": {"validation": 231, "seed": 0}}, raw, home / "wikipedia"
+        {"plugin": "wikipedia", "options": {"protocol": "cmolrs", "validation": 231, "seed": 0}},
+        raw,
+        home / "wikipedia",
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(home)
@@ -188,6 +203,22 @@ def test_the_real_dataset_has_the_published_sizes(real):
     assert len({item.category for item in dataset.items}) == 10
     for name, width in (("sift", 128), ("lda", 10)):
         assert dataset.published(name).shape == (2866, width)
+
+
+@pytest.mark.real
+def test_the_splits_of_sam_have_the_published_sizes_and_categories(tmp_path):
+    raw = Path(os.environ.get("CROSSMODAL_MIRROR", "none")) / "wikipedia"
+    if not raw.is_dir():
+        pytest.skip("CROSSMODAL_MIRROR has no wikipedia")
+    dataset = run(raw, tmp_path, 231, protocol="sam")
+    names = (raw / "categories.list").read_text().split("\n")[:10]
+    found = {}
+    for split in ("train", "validation", "test"):
+        counts = Counter(item.category for item in dataset.split(split))
+        found[split] = [counts[name] for name in names]
+    assert sum(found["train"]) == 2173
+    assert found["validation"] == [9, 28, 33, 27, 25, 19, 17, 12, 28, 33]
+    assert found["test"] == [25, 60, 63, 58, 40, 39, 34, 29, 43, 71]
 
 
 def joined(first, second):

@@ -95,6 +95,23 @@ def test_what_was_not_run_is_empty_and_never_the_published_number():
     assert cell.show(cell.published) == "0.400"
 
 
+def test_a_table_of_starts_counts_them_and_shows_the_last_similarities():
+    runs = []
+    for value in (0.9, 0.9, 0.001, 0.9, 0.9):
+        run = make_run(value) | {"validation": make_part(value)}
+        run["controls"]["constant"] = make_part(0.01)
+        runs.append(run | {"model": {"last_epoch": {"positives": value, "negatives": 0.25}}})
+    variant = "lr=0.0001,margin=0.05,abs=yes"
+    published = {"paper": "FNE", "table": "Table 5", "dataset": "Flickr8K", "variant": variant}
+    experiment = make_experiment("FNE-MOE-abs", published=published | {"method": "FNE-MOE-abs"})
+    starts = "successful starts of 5"
+    table = make_table(["moe"], metrics=[starts, "rsum", "positives", "negatives"])
+    found = parse(to_markdown("toy", table, make_rows(table, {"moe": experiment}, {"moe": runs})))
+    assert column(found, "both", f"{starts} published")["FNE-MOE-abs"] == "4.0"
+    assert column(found, "both", f"{starts} reproduced")["FNE-MOE-abs"].startswith("4.0 ±")
+    assert column(found, "both", "negatives")["FNE-MOE-abs"] == "0.250 ± 0.000"
+
+
 def test_what_was_not_published_has_no_difference():
     assert Cell("mAP", None, [0.5]).difference is None
 

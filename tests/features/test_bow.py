@@ -19,7 +19,7 @@ def bag(tmp_path):
             for index, (split, captions) in enumerate(documents):
                 out.item(f"{index}", split)
                 for number, text in enumerate(captions):
-                    out.caption(f"{index}#{number}", f"{index}", text=text)
+                    out.caption(f"{index}#{number}", f"{index}", text, b"audio")
         dataset = Prepared(folder)
         feature = plugins.make("features", "bow", OPTIONS | options, "features.b")
         feature.fit(dataset, {}, "")

@@ -1,10 +1,15 @@
+from dataclasses import astuple
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from crossmodal.backbones import read_out, untrained
 from crossmodal.errors import CrossmodalError
 from crossmodal.features.fne import FNE, Moments
 from crossmodal.prepared import Prepared, Writer
-from crossmodal.store import FeatureFile
+from crossmodal.steps.extract import extract
+from crossmodal.store import FeatureFile, read_features, write_features
 
 
 @pytest.fixture
@@ -22,6 +27,25 @@ def code(tmp_path):
         feature = FNE("layers", positive, negative)
         feature.fit(dataset, source, "")
         return feature.extract(dataset, dataset.items, source)
+
+    return run
+
+
+@pytest.fixture
+def extracted(tmp_path, monkeypatch):
+    """Feature file of codes, from a file of raw features whose first rows are for training."""
+
+    def run(values, train, layers=()):
+        monkeypatch.chdir(tmp_path)
+        with Writer(tmp_path / "data") as out:
+            for index in range(len(values)):
+                out.item(f"{index}", "train" if index < train else "test")
+        ids = [item.id for item in Prepared(tmp_path / "data").items]
+        write_features(tmp_path / "layers.h5", ids, ids, [values], {"layers": layers})
+        options = {"activations": "layers", "positive": 0.15, "negative": -0.25}
+        spec = {"plugin": "fne", "options": options}
+        extract(spec, Path("codes.h5"), tmp_path / "data", tmp_path, tmp_path)
+        return Path("codes.h5")
 
     return run
 
@@ -125,6 +149,39 @@ def test_a_linear_map_of_codes_is_a_sum_and_a_difference_of_its_rows(code):
     for row in codes:
         expected = weights[row == 1].sum(axis=0) - weights[row == -1].sum(axis=0)
         np.testing.assert_allclose(row @ weights, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("backbone", "units", "names"),
+    [
+        ("vgg16", 12_416, ["features.28", "classifier.0", "classifier.3"]),
+        ("vgg19", 13_696, ["features.34", "classifier.0", "classifier.3"]),
+        ("resnet50", 22_720, ["layer4.2.conv1", "layer4.2.conv2", "layer4.2.conv3"]),
+        ("squeezenet1_1", 2_944, ["squeeze", "expand1x1", "expand3x3"]),
+    ],
+)
+def test_every_network_has_codes_of_all_its_layers_by_name(extracted, backbone, units, names):
+    layers = [astuple(layer) for layer in read_out(untrained(backbone), "post")[1]]
+    values = np.random.default_rng(0).random((30, units), np.float32)
+    found = read_features(extracted(values, train=20, layers=layers))
+    assert found.features.shape == (30, units)
+    assert found.features.dtype == np.int8
+    stated = found.meta["layers"]
+    assert [start for _, start, _ in stated] == [0, *(stop for *_, stop in stated[:-1])]
+    assert stated[-1][2] == units
+    assert all(name.endswith(end) for (name, *_), end in zip(stated[-3:], names, strict=True))
+
+
+def test_the_file_agrees_exactly_with_plain_numpy_and_holds_the_statistics(extracted):
+    values = np.maximum(np.random.default_rng(0).standard_normal((600, 40)), 0).astype(np.float32)
+    found = read_features(extracted(values, train=400))
+    wide = values.astype(np.float64)
+    mean, deviation = wide[:400].mean(0), wide[:400].std(0)
+    z = (wide - mean) / deviation
+    np.testing.assert_array_equal(found.features, np.where(z > 0.15, 1, np.where(z < -0.25, -1, 0)))
+    np.testing.assert_allclose(found.meta["mean"], mean, rtol=1e-12)
+    np.testing.assert_allclose(found.meta["deviation"], deviation, rtol=1e-12)
+    assert found.meta["extractor"]["options"]["positive"] == 0.15
 
 
 def test_no_training_image_is_an_error(code):

@@ -159,9 +159,42 @@ def test_other_rates_keep_frequency_and_duration(rate):
     assert LOGMEL.spectrogram(clip)[50].argmax() == LOGMEL.spectrogram(tone(1000))[50].argmax()
 
 
-def test_an_empty_file_is_silence():
-    for rate in (RATE, 44_100):
-        assert len(LOGMEL.spectrogram(read_speech(encode(torch.zeros(0), rate), "m"))) == 3
+@pytest.mark.parametrize("rate", [8_000, 11_025, 16_000, 22_050, 44_100, 48_000, 96_000])
+@pytest.mark.parametrize("channels", [1, 2, 5])
+def test_every_usual_rate_and_number_of_channels_is_read(rate, channels):
+    samples = noise(rate * channels).reshape(rate, channels)
+    assert abs(len(read_speech(encode(samples, rate), "m")) - RATE) <= 1
+
+
+def test_two_samples_are_enough():
+    frames = LOGMEL.spectrogram(read_speech(encode(torch.tensor([0.1, -0.1])), "m"))
+    assert frames.shape == (3, 40)
+    assert frames.isfinite().all()
+
+
+def with_rate(hertz):
+    """A clip whose header says that it has another rate."""
+    content = bytearray(encode(noise(100)))
+    content[24:28] = hertz.to_bytes(4, "little")
+    return bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (encode(torch.zeros(0)), "holds no samples"),
+        (encode(torch.zeros(0), 44_100), "holds no samples"),
+        (encode(torch.zeros(900)), "is silent, all 900 samples are the same"),
+        (encode(torch.full((900,), 0.5)), "is silent"),
+        (encode(torch.ones(1)), "is silent"),
+        (encode(torch.tensor([[0.5, -0.5]] * 900)), "is silent"),
+        (with_rate(1_048_573), "cannot be brought to 16000 Hz"),
+        (encode(noise(9000), 1), "says that it has 9000 samples at 1 Hz"),
+    ],
+)
+def test_a_clip_without_sound_or_of_an_impossible_rate_is_refused(content, reason):
+    with pytest.raises(CrossmodalError, match=rf"speech/7\.wav' .*{reason}"):
+        read_speech(content, "speech/7.wav")
 
 
 @pytest.fixture
@@ -197,7 +230,7 @@ def test_a_dataset_without_audio_is_an_error(speech):
 
 @pytest.mark.parametrize(
     "damaged",
-    [b"", b"noise" * 100, encode(noise(9000), kind="FLAC")[:500]]
+    [b"noise", b"noise" * 100, encode(noise(9000), kind="FLAC")[:500]]
     + [encode(np.full(1000, value), subtype="FLOAT") for value in (np.nan, np.inf)],
 )
 def test_a_damaged_clip_is_named(speech, damaged):

@@ -1,5 +1,8 @@
+import os
 import random
 import socket
+import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -33,7 +36,7 @@ def encode(tmp_path):
         with Writer(folder) as out:
             for index, (split, text) in enumerate(captions):
                 out.item(f"{index}", split)
-                out.caption(f"{index}#0", f"{index}", text=text)
+                out.caption(f"{index}#0", f"{index}", text, b"audio")
         dataset = Prepared(folder)
         feature = plugins.make("features", "tokens", OPTIONS | options, "features.t")
         feature.fit(dataset, {}, "")
@@ -127,3 +130,63 @@ def test_captions_without_text_have_no_row(encode):
 def test_the_test_split_cannot_be_fitted_on(encode):
     with pytest.raises(CrossmodalError, match=r"features\.t\.fit_on"):
         encode(CAPTIONS, fit_on=["test"])
+
+
+@pytest.fixture(scope="module")
+def sentences():
+    """Split and text of all captions of Flickr8k's official splits."""
+    path = Path(os.environ.get("CROSSMODAL_MIRROR", "none")) / "flickr8k" / "Flickr8k_text.zip"
+    if not path.exists():
+        pytest.skip("CROSSMODAL_MIRROR has no flickr8k")
+    with zipfile.ZipFile(path) as archive:
+        lines = archive.read("Flickr8k.token.txt").decode().splitlines()
+        splits = {
+            image: split
+            for split, part in (("train", "train"), ("validation", "dev"), ("test", "test"))
+            for image in archive.read(f"Flickr_8k.{part}Images.txt").decode().split()
+        }
+    pairs = [line.split("\t") for line in lines]
+    known = [(splits.get(key.split("#")[0]), text) for key, text in pairs]
+    return [(split, text) for split, text in known if split]
+
+
+@pytest.fixture(scope="module")
+def words(sentences):
+    """Words of each real caption, without a network and without NLTK's data."""
+    import nltk
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(nltk.data, "path", [])
+        patch.setattr(socket, "socket", None)
+        return [(split, tokenise(text, lower=True)) for split, text in sentences]
+
+
+@pytest.mark.real
+def test_real_captions_have_the_known_vocabulary(words):
+    assert len(words) == 40_000
+    vocabulary = {w for split, caption in words if split != "test" for w in caption}
+    assert 8_000 < len(vocabulary) < 9_500
+    test = [w for split, caption in words if split == "test" for w in caption]
+    unknown = np.mean([w not in vocabulary for w in test])
+    assert 0 < unknown < 0.02
+    lengths = [len(caption) for _, caption in words]
+    assert 11 < np.mean(lengths) < 13
+
+
+@pytest.mark.real
+def test_splitting_real_captions_again_changes_nothing(words):
+    """But for a few: abbreviations, and quotes that have become opening and closing ones."""
+    changed = [c for _, c in words[::10] if tokenise(" ".join(c), lower=True) != c]
+    assert len(changed) < 0.005 * len(words[::10])
+
+
+@pytest.mark.real
+def test_real_captions_become_ids_and_words_again(encode, sentences):
+    sample = sentences[::200]
+    sequences, vocabulary = encode(sample)
+    for sequence, (split, text) in zip(sequences, sample, strict=True):
+        shown = [vocabulary[id] for id in sequence]
+        expected = tokenise(text, lower=True)
+        assert shown[-1] == "<eos>"
+        pairs = list(zip(shown[:-1], expected, strict=True))
+        assert all(a == b or (a == "<unk>" and split == "test") for a, b in pairs)

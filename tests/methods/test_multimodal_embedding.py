@@ -1,11 +1,18 @@
+import csv
+from importlib.resources import files
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
+from crossmodal import plugins, training
+from crossmodal.errors import CrossmodalError
 from crossmodal.evaluation.selection import selection_score
-from crossmodal.losses import ranking_loss
 from crossmodal.methods.base import Run
 from crossmodal.methods.multimodal_embedding import MultimodalEmbedding
+from crossmodal.params import read
 from crossmodal.store import Ragged
 
 pytestmark = pytest.mark.usefixtures("cpu")
@@ -14,11 +21,29 @@ WIDTH, WORDS, EOS = 20, 30, 2
 OPTIONS = {
     "dims": 32,
     "word_dims": 24,
+    "image_bias": False,
+    "similarity": "cosine",
+    "absolute": False,
+    "loss": "sum",
+    "hardest": "negative",
     "margin": 0.2,
     "learning_rate": 0.005,
+    "finetuning_rate": None,
+    "bias_correction": "published",
     "clip": 2.0,
+    "captions_per_epoch": "one",
     "batch": 16,
     "epochs": 2,
+}
+ORDER = {"similarity": "order", "absolute": True, "margin": 0.05}
+CURRICULUM = {"loss": "sum-max", "finetuning_rate": 0.005}
+PIPELINES = {
+    "SH": {},
+    "MH": {"loss": "max"},
+    "SOE": ORDER,
+    "MOE": ORDER | {"loss": "max"},
+    "PH": CURRICULUM,
+    "POE": ORDER | CURRICULUM,
 }
 
 
@@ -44,77 +69,6 @@ def placed(split, **options):
     method.network = method.build(split.views)
     method.place(split)
     return method
-
-
-def sigmoid(x):
-    return 1 / (1 + np.exp(-x))
-
-
-def looped_gru(words, weights):
-    """Last state of one caption by the equations of the paper, gate by gate."""
-    w_r, w_u, w_g = np.split(weights["gru.weight_ih_l0"], 3)
-    u_r, u_u, u_g = np.split(weights["gru.weight_hh_l0"], 3)
-    b_r, b_u, b_g = np.split(weights["gru.bias_ih_l0"], 3)
-    h = np.zeros(len(u_r))
-    for word in words:
-        e = weights["words.weight"][word]
-        r = sigmoid(u_r @ h + w_r @ e + b_r)
-        u = sigmoid(u_u @ h + w_u @ e + b_u)
-        g = np.tanh(r * (u_g @ h) + w_g @ e + b_g)
-        h = u * h + (1 - u) * g
-    return h
-
-
-def test_loss_of_the_hand_computed_example():
-    scores = torch.tensor([[0.6, 0.5, 0.45], [0.5, 0.3, 0.4], [0.35, 0.25, 0.5]])
-    assert ranking_loss(scores, 0.2).item() == pytest.approx(1.80)
-
-
-def test_constant_similarity_costs_the_margin_for_every_negative():
-    assert ranking_loss(torch.full((128, 128), 0.3), 0.2).item() == pytest.approx(6502.4)
-
-
-def test_pairs_separated_by_more_than_the_margin_have_no_loss_and_no_gradient():
-    scores = torch.eye(6, requires_grad=True)
-    loss = ranking_loss(scores, 0.9)
-    loss.backward()
-    assert loss.item() == 0
-    assert (scores.grad == 0).all()
-
-
-def test_loss_equals_the_double_loop(rng):
-    scores = rng.uniform(-1, 1, (9, 9))
-    expected = 0.0
-    for i in range(9):
-        for j in set(range(9)) - {i}:
-            expected += max(0.0, 0.2 + scores[i, j] - scores[i, i])  # wrong caption
-            expected += max(0.0, 0.2 + scores[j, i] - scores[i, i])  # wrong image
-    assert ranking_loss(torch.from_numpy(scores), 0.2).item() == pytest.approx(expected)
-
-
-def test_loss_ignores_the_order_of_the_pairs_and_of_the_modalities(rng):
-    scores = torch.from_numpy(rng.uniform(-1, 1, (9, 9)))
-    order = rng.permutation(9)
-    expected = pytest.approx(ranking_loss(scores, 0.2).item())
-    assert ranking_loss(scores[order][:, order], 0.2).item() == expected
-    assert ranking_loss(scores.T, 0.2).item() == expected
-
-
-def test_gradient_of_the_loss_is_that_of_finite_differences(rng):
-    scores = torch.from_numpy(rng.uniform(-1, 1, (6, 6))).requires_grad_()
-    assert torch.autograd.gradcheck(lambda s: ranking_loss(s, 0.2), scores)
-
-
-def test_captions_are_embedded_word_by_word_to_the_last(captioned):
-    split = captioned(0)
-    method = placed(split)
-    torch.nn.init.uniform_(method.network["text"].gru.bias_ih_l0)
-    method.network.double()
-    weights = {k: v.numpy() for k, v in method.network["text"].state_dict().items()}
-    captions = split.views["text"].features
-    states = np.stack([looped_gru(captions[row], weights) for row in range(len(captions))])
-    expected = states / np.linalg.norm(states, axis=1, keepdims=True)
-    np.testing.assert_allclose(method.embed("text", split.views["text"]), expected, atol=1e-7)
 
 
 def test_a_caption_is_embedded_alike_alone_and_among_longer_ones(captioned, make_split):
@@ -170,22 +124,19 @@ def test_each_tensor_is_clipped_by_itself(captioned):
         assert torch.equal(trained[k].grad, before)
 
 
-@pytest.mark.parametrize("word_dims", [24, 32])
-def test_network_starts_as_the_released_code_does(captioned, word_dims):
-    network = placed(captioned(0), word_dims=word_dims).network
+def test_the_image_map_starts_uniform_without_a_bias(captioned):
+    image = placed(captioned(0)).network["image"]
     bound = np.sqrt(6 / (WIDTH + 32))
-    assert 0.95 * bound < network["image"].weight.abs().max() <= bound
-    assert network["image"].bias is None
-    encoder = network["text"]
-    assert 0.095 < encoder.words.weight.abs().max() <= 0.1
-    for gate in encoder.gru.weight_hh_l0.detach().chunk(3):
-        torch.testing.assert_close(gate @ gate.T, torch.eye(32), atol=1e-5, rtol=0)
-    for gate in encoder.gru.weight_ih_l0.detach().chunk(3):
-        if word_dims == 32:
-            torch.testing.assert_close(gate @ gate.T, torch.eye(32), atol=1e-5, rtol=0)
-        else:
-            assert 0.095 < gate.abs().max() <= 0.1
-    assert (encoder.gru.bias_ih_l0 == 0).all()
+    assert 0.95 * bound < image.weight.abs().max() <= bound
+    assert image.bias is None
+
+
+def test_the_released_image_map_has_a_trained_bias_that_starts_at_zero(captioned):
+    split = captioned(0)
+    assert (placed(split, image_bias=True).network["image"].bias == 0).all()
+    method = MultimodalEmbedding(**OPTIONS | {"image_bias": True})
+    method.fit(split, captioned(1), Run(seed=0))
+    assert np.abs(method.state()["image.bias"]).min() > 0
 
 
 def test_training_moves_every_tensor_but_the_second_bias(captioned):
@@ -243,9 +194,10 @@ def test_seeds_reproduce_and_differ(captioned):
     assert not np.array_equal(weights(1), weights(2))
 
 
-def test_sixty_four_pairs_are_learnt_by_heart(captioned):
+@pytest.mark.parametrize("pipeline", ["SH", "SOE"])
+def test_sixty_four_pairs_are_learnt_by_heart(captioned, pipeline):
     split = captioned(0, count=64, captions=1)
-    method = MultimodalEmbedding(**OPTIONS | {"epochs": 60})
+    method = MultimodalEmbedding(**OPTIONS | PIPELINES[pipeline] | {"epochs": 40})
     method.fit(split, split, Run(seed=0))
     assert selection_score(method, split) == 600  # six recalls of 100
 
@@ -258,6 +210,200 @@ def test_weights_are_those_of_the_best_validation_epoch(captioned):
     scores = [row["validation"] for row in run.curve]
     assert max(scores) > scores[-1]
     assert selection_score(method, split) == max(scores)
+
+
+@pytest.mark.parametrize("pipeline", PIPELINES)
+def test_every_pipeline_is_configuration_and_learns(captioned, pipeline):
+    """Above chance, which is 12.8 of 600 for 64 images with two captions each."""
+    split = captioned(0, count=64, captions=2)
+    method = MultimodalEmbedding(**OPTIONS | PIPELINES[pipeline] | {"epochs": 12})
+    method.fit(split, split, Run(seed=0))
+    assert selection_score(method, split) > 150
+
+
+@pytest.mark.parametrize("pipeline", PIPELINES)
+def test_the_loss_is_that_of_the_embeddings(captioned, rng, pipeline):
+    """By loops over the pairs of a batch, from what `embed` and `score` give."""
+    split = captioned(0)
+    method = placed(split, **PIPELINES[pipeline])
+    images, captions = next(iter(method.batches(0, rng)))
+    i, c = (method.embed(m, split.views[m])[r] for m, r in (("image", images), ("text", captions)))
+    s = method.score(i, c, ("image", "text")).astype(float)
+    positive, wrong = np.diag(s), ~np.eye(len(s), dtype=bool)
+    hinges = [np.maximum(0, method.margin + x - positive[:, None]) * wrong for x in (s, s.T)]
+    for phase, loss in enumerate(method.losses):
+        method.phase = phase
+        reduce = np.sum if loss == "sum" else np.max
+        expected = sum(reduce(hinge, axis=1).sum() for hinge in hinges)
+        assert method.loss((images, captions)).item() == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("direction", [("image", "text"), ("text", "image")])
+def test_order_scores_compare_captions_with_images_in_both_directions(rng, direction):
+    method = MultimodalEmbedding(**OPTIONS | PIPELINES["SOE"])
+    rows = {m: rng.random((n, 32), np.float32) for m, n in (("image", 5), ("text", 8))}
+    expected = -(np.maximum(0, rows["text"] - rows["image"][:, None]) ** 2).sum(2)
+    found = method.score(rows[direction[0]], rows[direction[1]], direction)
+    wanted = expected if direction[0] == "image" else expected.T
+    np.testing.assert_allclose(found, wanted, rtol=1e-5)
+
+
+def test_absolute_embeddings_are_unit_vectors_in_one_orthant(captioned):
+    split = captioned(0)
+    for modality, view in split.views.items():
+        plain, absolute = (placed(split, absolute=a).embed(modality, view) for a in (False, True))
+        np.testing.assert_array_equal(absolute, np.abs(plain))
+        np.testing.assert_allclose(np.linalg.norm(absolute, axis=1), 1, rtol=1e-6)
+        assert plain.min() < 0
+
+
+def test_all_captions_of_an_epoch_are_each_taken_once(captioned, rng):
+    split = captioned(0, count=32)
+    batches = list(placed(split, captions_per_epoch="all").batches(0, rng))
+    images, captions = (np.concatenate(part) for part in zip(*batches, strict=True))
+    assert sorted(captions) == list(range(160))
+    np.testing.assert_array_equal(split.views["text"].items[captions], images)
+
+
+@pytest.mark.parametrize("loss", ["sum", "max"])
+def test_captions_of_one_image_are_not_negatives_of_each_other(captioned, loss):
+    """Two images with two captions each: only the other image's count, by hand."""
+    split = captioned(0)
+    method = placed(split, loss=loss)
+    images, captions = np.array([0, 0, 1, 1]), np.array([0, 1, 5, 6])
+    i, c = (method.embed(m, split.views[m])[r] for m, r in (("image", images), ("text", captions)))
+    s = i @ c.T
+    expected = 0.0
+    for scores in (s, s.T):
+        for row, negatives in enumerate(([2, 3], [2, 3], [0, 1], [0, 1])):
+            hinges = [max(0, 0.2 + scores[row, n] - scores[row, row]) for n in negatives]
+            expected += sum(hinges) if loss == "sum" else max(hinges)
+    assert method.loss((images, captions)).item() == pytest.approx(expected, rel=1e-5)
+
+
+def released_adam(gradients, rate):
+    """Parameter after each step of the ancestor code's Adam, which starts at 0."""
+    m = v = p = 0.0
+    path = []
+    for t, g in enumerate(gradients, 1):
+        m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g**2
+        corrected = rate * (1 - 0.001**t) ** 0.5 / (1 - 0.1**t)
+        p -= corrected * m / (v**0.5 + 1e-8)
+        path.append(p)
+    return path
+
+
+def test_the_released_bias_correction_is_that_of_the_ancestor_code(rng):
+    method = MultimodalEmbedding(**OPTIONS | {"bias_correction": "released"})
+    parameter = nn.Parameter(torch.zeros((), dtype=torch.float64))
+    method.network = nn.ParameterList([parameter])
+    optimizer, gradients, path = method.optimizer(), rng.standard_normal(200), []
+    for step, gradient in enumerate(gradients):
+        optimizer.param_groups[0]["lr"] = method.learning_rate(0, step)
+        parameter.grad = torch.tensor(gradient)
+        optimizer.step()
+        path.append(parameter.item())
+    np.testing.assert_allclose(path, released_adam(gradients, 0.005), rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("step", "factor"), [(1, 3.5), (10, 6.5), (100, 3.2), (500, 1.6), (3000, 1.03)]
+)
+def test_the_released_bias_correction_makes_the_first_steps_larger(step, factor):
+    rates = [
+        MultimodalEmbedding(**OPTIONS | {"bias_correction": b}).learning_rate(0, step - 1)
+        for b in ("released", "published")
+    ]
+    assert rates[1] == 0.005
+    assert rates[0] / rates[1] == pytest.approx(factor, rel=0.02)
+
+
+@pytest.fixture
+def scripted(monkeypatch):
+    """Scores of the sum, best at epoch 1 of 4, and of the maximum, which is no better."""
+    scores = {"sum": [1.0, 9.0, 8.0, 9.0], "max": [0.0, 0.0, 9.0, 8.0]}
+
+    def score(method, validation):
+        return scores[method.losses[method.phase]][method.asked[-1]]
+
+    class Asked(MultimodalEmbedding):
+        def batches(self, epoch, rng):
+            self.asked = [*getattr(self, "asked", []), epoch]
+            return super().batches(epoch, rng)
+
+    monkeypatch.setattr(training, "selection_score", score)
+    return lambda **options: Asked(**OPTIONS | {"epochs": 4} | options)
+
+
+def test_a_maximum_that_does_not_improve_returns_the_sum_model(captioned, scripted):
+    alone, both = scripted(), scripted(loss="sum-max", finetuning_rate=0.001)
+    for method in (alone, both):
+        method.fit(captioned(0), captioned(1), Run(seed=0))
+    assert both.asked == [0, 1, 2, 3, 2, 3]
+    for name, value in alone.state().items():
+        np.testing.assert_array_equal(both.state()[name], value)
+
+
+def test_the_maximum_is_learnt_at_its_own_rate(captioned, scripted):
+    method, run = scripted(loss="sum-max", finetuning_rate=0.001), Run(seed=0)
+    rate, used = method.learning_rate, set()
+    method.learning_rate = lambda *when: used.add((method.phase, rate(*when))) or rate(*when)
+    method.fit(captioned(0), captioned(1), run)
+    assert used == {(0, 0.005), (1, 0.001)}
+    assert [row["phase"] for row in run.curve] == [0, 0, 0, 0, 1, 1]
+
+
+def test_the_learning_curve_tells_how_similar_pairs_and_negatives_are(captioned, rng):
+    split = captioned(0)
+    method, expected = placed(split), []
+    for images, captions in method.batches(0, rng):
+        method.loss((images, captions))
+        i = method.embed("image", split.views["image"])[images]
+        s = i @ method.embed("text", split.views["text"])[captions].T
+        expected.append([np.diag(s).mean(), s[~np.eye(len(s), dtype=bool)].mean()])
+    found = method.log()
+    assert [found["positives"], found["negatives"]] == pytest.approx(np.mean(expected, 0), abs=1e-6)
+    method.loss((images, captions))  # the next epoch forgets the last
+    found = method.log()
+    assert [found["positives"], found["negatives"]] == pytest.approx(expected[-1], abs=1e-6)
+
+
+@pytest.mark.parametrize(("loss", "rate"), [("sum", 0.1), ("max", 0.1), ("sum-max", None)])
+def test_a_second_rate_belongs_to_a_second_loss(loss, rate):
+    options = OPTIONS | {"loss": loss, "finetuning_rate": rate}
+    with pytest.raises(CrossmodalError, match=r"m\.ph: finetuning_rate"):
+        plugins.make("methods", "multimodal_embedding", options, "m.ph")
+
+
+def table_1(method):
+    """Settings of a pipeline on Flickr8k, as published."""
+    text = (files("crossmodal") / "published" / "hyperparameters.csv").read_text()
+    rows = [r for r in csv.DictReader(text.splitlines()) if r["table_or_section"] == "Table 1"]
+    rows = [r for r in rows if r["paper"] == "FNE" and r["method"] == method]
+    return {r["parameter"]: r["value"] for r in rows if r["dataset"] in ("", "Flickr8K")}
+
+
+@pytest.mark.parametrize("method", [*PIPELINES, "SH-bl", "MH-bl", "SOE-bl", "MOE-bl"])
+def test_the_settings_are_those_of_the_paper(method):
+    params = read(Path(__file__).parents[2] / "params.yaml")
+    options = params.plugin("methods", method.lower().replace("-", "_"))["options"]
+    expected = table_1(method)
+    rate = expected.pop("learning rate", None) or expected.pop("learning rate, first training")
+    second = expected.pop("learning rate, second training", rate)
+    if method == "MOE":
+        rate = "0.0001"  # Table 5 and the released code, against Table 1
+    assert options["learning_rate"] == float(rate)
+    assert options["finetuning_rate"] == (float(second) if options["loss"] == "sum-max" else None)
+    similarity = {"cosine": "cos", "order": "order"}[options["similarity"]]
+    assert expected == {
+        "loss": options["loss"],
+        "similarity": similarity,
+        "embedding dim": str(options["dims"]),
+        "word embedding dim": str(options["word_dims"]),
+        "margin": str(options["margin"]),
+        "absolute value of the embeddings": "yes" if options["absolute"] else "no",
+    }
+    assert (options["batch"], options["clip"]) == (128, 2.0)
 
 
 def test_a_restored_method_embeds_as_the_fitted_one(captioned):

@@ -1,60 +1,40 @@
+import errno
+import gzip
 import hashlib
 import io
+import socket
+import tarfile
 import threading
 import zipfile
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
 
 import pytest
+import torch
+from safetensors.torch import load_file
 
 from crossmodal.datasets.base import Source
 from crossmodal.errors import CrossmodalError
-from crossmodal.steps.acquire import MIRROR, download, fetch_weights
+from crossmodal.steps.acquire import ARCHIVES, MIRROR, download, fetch_weights
 
-CONTENT = b"published features " * 1000
+CONTENT = b"MATLAB 5.0 MAT-file, published features " * 500
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
 HELP = "Ask its authors."
+PAGE = b"\r\n<!DOCTYPE html><html><title>Sign in</title></html>"
 
 
-class Handler(BaseHTTPRequestHandler):
-    """Answers from `server.files`: path -> content, or content and the length it claims."""
-
-    def do_GET(self):
-        self.server.requested.append(self.path)
-        found = self.server.files.get(self.path)
-        if found is None:
-            self.send_error(404)
-            return
-        content, length = found if isinstance(found, tuple) else (found, len(found))
-        self.send_response(200)
-        self.send_header("Content-Length", str(length))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *_):
-        """Keep the test's output clean."""
+@pytest.fixture(autouse=True)
+def archives(waits, tmp_path, monkeypatch):
+    """Folder of what is not yet whole; nothing waits between attempts."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / ARCHIVES
 
 
 @pytest.fixture
-def server(monkeypatch):
-    """A host on the loopback interface; `files` is what it publishes, `url` where."""
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.files, server.requested = {}, []
-        server.url = f"http://127.0.0.1:{server.server_port}"
-        thread = threading.Thread(target=server.serve_forever, args=[0.01])
-        thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
-
-
-@pytest.fixture
-def closed_url(server):
+def closed_url(monkeypatch):
     """An address where nobody answers."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as closed:
-        port = closed.server_port
-    return f"http://127.0.0.1:{port}"
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        return f"http://127.0.0.1:{closed.getsockname()[1]}"
 
 
 @pytest.fixture
@@ -62,8 +42,8 @@ def publish(monkeypatch):
     """Make `toy` a dataset with one file, `a.mat`, at the given addresses."""
     monkeypatch.delenv(MIRROR, raising=False)
 
-    def publish(*urls, **facts):
-        source = Source("a.mat", urls, help=HELP, **facts)
+    def publish(*urls, file="a.mat", **facts):
+        source = Source(file, urls, help=HELP, **facts)
         toy = SimpleNamespace(sources=(source, Source("other.mat")))
         monkeypatch.setattr("crossmodal.plugins.load", lambda kind, name: toy)
 
@@ -81,6 +61,11 @@ def failure(output):
         download("toy", output)
     assert list(output.parent.glob("*")) == []
     return str(caught.value)
+
+
+def cut(content, length):
+    """An answer that ends before all that it announced has come."""
+    return lambda handler: handler.answer(content[:length], Content_Length=len(content))
 
 
 def archive(**members):
@@ -126,15 +111,30 @@ def test_every_address_that_failed_is_named_with_what_to_do(server, publish, out
     publish(f"{server.url}/first/a.mat", f"{server.url}/second/a.mat")
     found = failure(output)
     assert found.count("404") == 2
-    for fragment in ("/first/a.mat", "/second/a.mat", HELP, str(output), MIRROR, "toy/a.mat"):
+    for fragment in ("/first/a.mat", "/second/a.mat", HELP, str(output), MIRROR, "<mirror>/toy"):
         assert fragment in found
 
 
-def test_a_file_without_an_address_says_what_to_do(publish, output):
-    publish()
-    found = failure(output)
-    assert HELP in found
-    assert str(output) in found
+def test_files_without_an_address_are_listed_with_where_to_get_and_to_put_them(monkeypatch, output):
+    asked = Source("a.mat", help="Sign the form at https://example.org/form.", bytes=2_500_000)
+    sources = (
+        asked,
+        Source("b.mat", help="Sign the form at https://example.org/form."),
+        Source("c.mat", ("http://127.0.0.1:1/c.mat",)),
+        Source("d.mat", help="It is in the b.zip of the same page."),
+    )
+    monkeypatch.setattr("crossmodal.plugins.load", lambda *_: SimpleNamespace(sources=sources))
+    monkeypatch.delenv(MIRROR, raising=False)
+    output.parent.mkdir(parents=True)
+    output.with_name("d.mat").touch()
+    with pytest.raises(CrossmodalError) as caught:
+        download("toy", output)
+    assert str(caught.value).splitlines() == [
+        f"{output}: could not be fetched.",
+        f"Put into {output.parent}, or into <mirror>/toy with {MIRROR} naming <mirror>:",
+        "  a.mat (2.5 MB): Sign the form at https://example.org/form.",
+        "  b.mat: Sign the form at https://example.org/form.",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_a_file_other_than_the_published_is_refused(server, publish, output, fac
 
 
 def test_a_file_cut_short_on_its_way_is_refused(server, publish, output):
-    server.files["/a.mat"] = (CONTENT[:700], len(CONTENT))
+    server.files["/a.mat"] = cut(CONTENT, 700)
     publish(f"{server.url}/a.mat")
     assert f"{server.url}/a.mat: " in failure(output)
 
@@ -193,7 +193,7 @@ def test_several_members_at_once_fetch_the_archive_once(server, monkeypatch, out
 def test_an_archive_needs_exactly_one_such_member(server, publish, output, members, count):
     server.files["/all.zip"] = archive(**dict.fromkeys(members, b"content"))
     publish(f"{server.url}/all.zip#a.mat")
-    assert f"holds {count} files 'a.mat'; need one" in failure(output)
+    assert f"all.zip: a.mat: the archive holds {count} such files, need one" in failure(output)
 
 
 def damaged_archive():
@@ -222,31 +222,147 @@ def test_a_wrong_archive_is_refused_and_fetched_afresh_the_next_time(
 def test_an_archive_cut_short_on_its_way_is_fetched_afresh_the_next_time(server, publish, output):
     whole = archive(a_mat=CONTENT)
     publish(f"{server.url}/all.zip#a.mat", sha256=SHA256)
-    server.files["/all.zip"] = (whole[:40], len(whole))
+    server.files["/all.zip"] = cut(whole, 40)
     failure(output)
     server.files["/all.zip"] = whole
     download("toy", output)
     assert output.read_bytes() == CONTENT
 
 
+def tarred(**members):
+    """As `archive`, a .tar.gz."""
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w:gz") as opened:
+        for name, content in members.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            opened.addfile(info, io.BytesIO(content))
+    return stream.getvalue()
+
+
+# what a host may send in place of the file: a page, nothing, a part of it that looks whole
+WRONG = {
+    "a.mat": [PAGE, b"", b"Not found"],
+    "a.txt": [PAGE, b""],
+    "a.gz": [PAGE, b"", b"Not found"],
+    "a.zip": [PAGE, b"", b"Not found", archive(a=CONTENT)[:-9]],
+    "a.tar.gz": [PAGE, b"", b"Not found", tarred(a=CONTENT)[:-40]],
+    "a.tgz": [PAGE, b"", tarred(a=CONTENT)[:-40]],
+    "a.tar": [PAGE, b"", gzip.decompress(tarred(a=CONTENT))[:9000]],
+}
+RIGHT = {
+    "a.mat": CONTENT,
+    "a.txt": b"1\n",
+    "a.gz": gzip.compress(b""),
+    "a.zip": archive(a=CONTENT),
+    "a.tar.gz": tarred(a=CONTENT),
+    "a.tgz": tarred(a=CONTENT),
+    "a.tar": gzip.decompress(tarred(a=CONTENT)),
+}
+
+
+@pytest.mark.parametrize(
+    ("file", "wrong"), [(file, wrong) for file, wrongs in WRONG.items() for wrong in wrongs]
+)
+def test_what_is_not_the_file_is_recognised_without_a_checksum(
+    server, publish, output, archives, file, wrong
+):
+    output = output.with_name(file)
+    server.files |= {"/first": wrong, "/second?download=1": RIGHT[file]}
+    publish(f"{server.url}/first", file=file)
+    assert f"{server.url}/first: " in failure(output)
+    publish(f"{server.url}/first", f"{server.url}/second?download=1", file=file)
+    download("toy", output)
+    assert output.read_bytes() == RIGHT[file]
+    assert list(archives.iterdir()) == []
+
+
+def test_a_length_that_is_too_short_is_recognised_by_the_checksum(server, publish, output):
+    server.files["/a.mat"] = lambda handler: handler.answer(CONTENT, Content_Length=700)
+    publish(f"{server.url}/a.mat", sha256=SHA256)
+    assert "checksum is" in failure(output)
+    publish(f"{server.url}/a.mat", bytes=len(CONTENT))
+    assert f"700 bytes came, {len(CONTENT)} are published" in failure(output)
+
+
+def test_the_next_run_goes_on_where_this_one_stopped(server, publish, output, archives):
+    def drop(handler):
+        if handler.headers["Range"]:
+            handler.send_error(503)
+        else:
+            handler.answer(CONTENT[:9000], Content_Length=len(CONTENT), ETag='"1"')
+
+    def go_on(handler):
+        assert handler.headers["Range"] == "bytes=9000-"
+        span = f"bytes 9000-{len(CONTENT) - 1}/{len(CONTENT)}"
+        handler.answer(CONTENT[9000:], 206, Content_Range=span)
+
+    publish(f"{server.url}/a.mat", sha256=SHA256)
+    server.files["/a.mat"] = drop
+    failure(output)
+    server.files["/a.mat"] = go_on
+    download("toy", output)
+    assert output.read_bytes() == CONTENT
+    assert list(archives.iterdir()) == []
+
+
+def test_what_came_from_an_address_that_failed_is_removed_when_another_has_the_file(
+    server, publish, output, archives
+):
+    server.files |= {"/first/a.mat": cut(CONTENT, 700), "/second/a.mat": CONTENT}
+    publish(f"{server.url}/first/a.mat", f"{server.url}/second/a.mat")
+    download("toy", output)
+    assert output.read_bytes() == CONTENT
+    assert list(archives.iterdir()) == []
+
+
+def test_an_archive_is_kept_until_all_its_members_have_come(server, monkeypatch, output, archives):
+    names = ["one", "two", "three"]
+    server.files["/all.zip"] = archive(**{name: name.encode() for name in names})
+    sources = tuple(Source(name, (f"{server.url}/all.zip#{name}",)) for name in names)
+    monkeypatch.setattr(
+        "crossmodal.plugins.load", lambda kind, name: SimpleNamespace(sources=sources)
+    )
+    monkeypatch.delenv(MIRROR, raising=False)
+    kept = []
+    for name in names:
+        download("toy", output.with_name(name))
+        kept.append(len(list(archives.iterdir())))
+    assert kept == [1, 1, 0]
+    assert server.requested == ["/all.zip"]
+
+
+def test_a_full_disk_is_told_and_no_other_address_is_tried(server, publish, output, monkeypatch):
+    def fill(chunks, path):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    server.files |= {"/first/a.mat": CONTENT, "/second/a.mat": CONTENT}
+    publish(f"{server.url}/first/a.mat", f"{server.url}/second/a.mat")
+    monkeypatch.setattr("crossmodal.downloads._append", fill)
+    found = failure(output)
+    for fragment in (str(output), "No space left on device", "Make room", str(ARCHIVES)):
+        assert fragment in found
+    assert server.requested == ["/first/a.mat"]
+
+
 def test_a_mirror_folder_answers_for_its_own_files(server, publish, output, tmp_path, monkeypatch):
     publish(f"{server.url}/a.mat", sha256=SHA256)
     mirrored = tmp_path / "mirror" / "toy" / "a.mat"
     mirrored.parent.mkdir(parents=True)
-    mirrored.write_bytes(b"squashed")
+    mirrored.write_bytes(b"MATLAB 5.0, squashed")
     monkeypatch.setenv(MIRROR, str(tmp_path / "mirror"))
     download("toy", output)
-    assert output.read_bytes() == b"squashed"
+    assert output.read_bytes() == b"MATLAB 5.0, squashed"
     assert server.requested == []
 
 
 @pytest.mark.parametrize("slash", ["", "/"])
 def test_a_mirror_may_be_an_address(server, publish, output, monkeypatch, slash):
-    server.files["/mirror/toy/a.mat"] = b"squashed"
+    server.files["/mirror/toy/a.mat"] = b"MATLAB 5.0, squashed"
     publish("http://127.0.0.1:1/a.mat", sha256=SHA256)
     monkeypatch.setenv(MIRROR, f"{server.url}/mirror{slash}")
     download("toy", output)
-    assert output.read_bytes() == b"squashed"
+    assert output.read_bytes() == b"MATLAB 5.0, squashed"
 
 
 def test_a_file_that_a_mirror_folder_lacks_is_named(publish, output, tmp_path, monkeypatch):
@@ -279,12 +395,23 @@ def test_unknown_weights_list_the_official_ones(tmp_path, monkeypatch):
         fetch_weights(tmp_path / "mine.safetensors")
 
 
-def test_official_weights_are_converted_from_their_address(tmp_path, monkeypatch):
-    from crossmodal import backbones
-
+def test_official_weights_are_fetched_checked_and_converted(
+    server, archives, tmp_path, monkeypatch
+):
     monkeypatch.delenv(MIRROR, raising=False)
-    asked = []
-    monkeypatch.setattr(backbones, "convert", lambda url, output: asked.append((url, output)))
-    url, file = backbones.official_weights("vgg19")
-    fetch_weights(tmp_path / file)
-    assert asked == [(url, tmp_path / file)]
+    stream = io.BytesIO()
+    torch.save({"0.weight": torch.arange(6.0).reshape(2, 3).T}, stream)
+    published = f"vgg19-{hashlib.sha256(stream.getvalue()).hexdigest()[:8]}"
+    url = f"{server.url}/{published}.pth"
+    named = lambda name: (url, f"{published}.safetensors")  # noqa: E731
+    monkeypatch.setattr("crossmodal.backbones.official_weights", named)
+    output = tmp_path / "raw" / f"{published}.safetensors"
+    for wrong in (PAGE, stream.getvalue()[:-1]):
+        server.files[f"/{published}.pth"] = wrong
+        with pytest.raises(CrossmodalError, match=f"{url}: checksum is .* safetensors at {output}"):
+            fetch_weights(output)
+        assert not output.exists()
+    server.files[f"/{published}.pth"] = stream.getvalue()
+    fetch_weights(output)
+    assert load_file(output)["0.weight"].tolist() == [[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]]
+    assert list(archives.iterdir()) == []

@@ -18,6 +18,7 @@ class Toy(Dataset):
     def prepare(self, raw, out):
         for split, line in zip(["train", "test"], (raw / "list").read_text().split(), strict=True):
             out.item(line, split)
+            out.caption(line, line, "words")
 
 
 @pytest.fixture

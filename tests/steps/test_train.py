@@ -88,6 +88,7 @@ def test_a_run_writes_model_facts_and_curve(run):
     facts = facts_of(output)
     assert facts["plugin"] == "toy"
     assert facts["options"] == SPEC["options"]
+    assert facts["last_epoch"] == {"epoch": 1, "loss": 0.0}
     assert (facts["seed"], facts["searched"], facts["validation"]) == (3, {}, 1.0)
     assert facts["search"] == [{"searched": {}, "validation": 1.0}]
     assert fitted == [(0.0, 1)]

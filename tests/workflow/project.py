@@ -111,7 +111,7 @@ class Project:
             start_new_session=True,
         )
 
-    def call(self, *command: str, fails: bool = False, timeout: float = 600) -> str:
+    def call(self, *command: str, fails: bool = False, timeout: float = 1200) -> str:
         """What a command prints; it must succeed, or fail."""
         process = self.start(*command)
         output, _ = process.communicate(timeout=timeout)

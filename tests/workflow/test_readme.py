@@ -5,11 +5,16 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
+import yaml
 from PIL import Image
 
 ROOT = Path(__file__).parents[2]
 
+ITEMS = re.compile(r"`holiday/items.csv`:\n\n```csv\n(.*?)```", re.DOTALL)
+HOLIDAY = re.compile(r"```yaml\n(datasets:\n  holiday:.*?)```", re.DOTALL)
+COMMAND = re.compile(r"```sh\nsnakemake --cores 8 (\S*holiday\S*)\n```")
 EXAMPLE = re.compile(r"`(src/crossmodal/\S+\.py)`:\n\n```python\n(.*?)```", re.DOTALL)
+WORDS = ["sea", "sand", "hill", "snow", "tree", "road", "lake", "boat", "bird", "rain", "wind"]
 COLOURS = {"red": (200, 40, 40), "green": (40, 200, 40), "blue": (40, 40, 200)}
 
 
@@ -50,3 +55,44 @@ def test_the_examples_of_the_readme_work_as_they_stand(fresh, monkeypatch):
     rows = csv.DictReader(io.StringIO(fresh.read("results/tables/small.csv")))
     reproduced = {(r["row"], r["direction"], r["metric"]): r["reproduced"] for r in rows}
     assert float(reproduced["Centroids", "average", "mAP"]) > 0.9
+
+
+def write_holiday(folder, header_and_rows):
+    """The README's CSV with more rows of the same form, and the images it names."""
+    rng = np.random.default_rng(0)
+    (folder / "photos").mkdir(parents=True)
+    rows = "".join(
+        f"{name}{n},photos/{name}{n}.jpg,{name} {' '.join(rng.choice(WORDS, 4))},{name}\n"
+        for n in range(10, 25)
+        for name in COLOURS
+    )
+    (folder / "items.csv").write_text(header_and_rows + rows)
+    for row in csv.DictReader(io.StringIO(header_and_rows + rows)):
+        if row["image"]:
+            colour = COLOURS.get(row["labels"], (128, 128, 128))
+            pixels = np.clip(colour + rng.normal(0, 60, (32, 32, 3)), 0, 255).astype(np.uint8)
+            Image.fromarray(pixels).save(folder / row["image"])
+
+
+def test_your_own_data_work_as_the_readme_says(fresh):
+    readme = (ROOT / "README.md").read_text()
+    (items,), (holiday,) = ITEMS.findall(readme), HOLIDAY.findall(readme)
+    (target,) = COMMAND.findall(readme)
+    write_holiday(fresh.folder / "holiday", items)
+    params = yaml.safe_load((ROOT / "params.yaml").read_text()) | {"seeds": 1}
+    for section, entries in yaml.safe_load(holiday).items():
+        params[section] |= entries
+    fresh.write_params(params)
+    fresh.run(target)
+    rows = list(csv.DictReader(io.StringIO(fresh.read("results/tables/holiday.csv"))))
+    reproduced = {(row["row"], row["direction"], row["metric"]): row["reproduced"] for row in rows}
+    assert 0 < float(reproduced["CCA", "average", "mAP"]) <= 1
+    assert "Nothing to be done" in fresh.run(target)
+    Image.new("RGB", (32, 32)).save(fresh.folder / "holiday/photos/alps3.jpg")
+    assert "prepare_dataset" in fresh.run(target, "--dry-run")
+    (fresh.folder / "holiday/photos/alps3.jpg").unlink()
+    process = fresh.start(target)
+    output, _ = process.communicate(timeout=300)
+    assert process.returncode != 0
+    where = "holiday/items.csv: row 4, column 'image': holiday/photos/alps3.jpg: No such file"
+    assert where in output

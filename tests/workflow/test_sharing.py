@@ -94,7 +94,7 @@ def test_two_clones_share_one_cache_at_the_same_time(project, tmp_path):
         one.call("dvc", "checkout")
     running = [one.start("dvc", "repro") for one in clones]
     for process in running:
-        output, _ = process.communicate(timeout=600)
+        output, _ = process.communicate(timeout=1200)
         assert process.returncode == 0, output
         assert jobs_run(output) == ONE_METHOD
     first, second = (metrics(one)["results/runs/sam/seed0.json"] for one in clones)

@@ -15,9 +15,10 @@ class Source:
     Args:
         file: Official file name, also its name in `data/raw/<dataset>/` and in a mirror.
         urls: Where it is published, first choice first; empty if it needs a form or an account.
-        sha256: Checksum of the official file, where known.
+        sha256: Checksum of the official file, or its first digits, where known.
         bytes: Size of the official file, where known.
-        help: What to do when no address works: which file to get where.
+        help: How to get the file by hand where no address works: a sentence, with the page of the
+            form say; the folder to put it in is told with it.
     """
 
     file: str
@@ -33,15 +34,15 @@ class Dataset(ABC):
     A subclass is the dataset; its `__init__` takes the options of `datasets.<name>` in params.yaml.
 
     Attributes:
-        sources: The published files.
-        licence: In words.
-        citation: The paper.
+        sources: All that its authors publish; an instance may set those that its options need.
+        licence: Terms of use.
+        citation: What to cite.
         redistribution: Whether the licence lets a team share the published texts and media.
         shares_features: Whether features of the dataset may be shared.
         shares_models: Whether models and embeddings trained on it may be shared.
     """
 
-    sources: ClassVar[tuple[Source, ...]] = ()
+    sources: tuple[Source, ...] = ()
     licence: ClassVar[str]
     citation: ClassVar[str]
     redistribution: ClassVar[bool] = False
@@ -49,8 +50,12 @@ class Dataset(ABC):
     shares_models: ClassVar[bool] = True
 
     @abstractmethod
-    def counts(self) -> dict[str, int]:
-        """Number of items that each split must have; asserted after `prepare`."""
+    def counts(self) -> dict[str, int] | None:
+        """Number of items that each split must have, asserted after `prepare`; None: any."""
+
+    def files(self) -> list[Path]:
+        """The user's own files that `prepare` reads; a change of one prepares the dataset again."""
+        return []
 
     @abstractmethod
     def prepare(self, raw: Path, out: Writer) -> None:

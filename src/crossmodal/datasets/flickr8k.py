@@ -1,15 +1,20 @@
 """Flickr8k (Hodosh et al. 2013): 8,000 photographs in official splits, five captions each."""
 
-import zipfile
-import zlib
+import re
+import sys
 from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
-from typing import ClassVar
+from typing import Literal
 
+import numpy as np
+
+from crossmodal.archives import Archive
 from crossmodal.datasets.base import Dataset, Source
 from crossmodal.errors import CrossmodalError
 from crossmodal.prepared import Writer
 from crossmodal.progress import track
+from crossmodal.rendering.speech import flac, in_processes, open_synthesiser, random_speech
 
 HOSTS = (
     "https://github.com/jbrownlee/Datasets/releases/download/Flickr8k",
@@ -22,65 +27,82 @@ LISTS = {
     "validation": "Flickr_8k.devImages.txt",
     "test": "Flickr_8k.testImages.txt",
 }
+COUNTS = {"train": 6000, "validation": 1000, "test": 1000}
 CAPTIONS_PER_IMAGE = 5
+AUDIO, WAVS = "flickr_audio.tar.gz", "wav2capt.txt"
+TEXT_AND_IMAGES = tuple(
+    Source(file, tuple(f"{host}/{file}" for host in HOSTS), help=HELP) for file in (IMAGES, TEXTS)
+)
+RECORDINGS = Source(
+    AUDIO,
+    (f"https://groups.csail.mit.edu/sls/downloads/flickraudio/downloads/{AUDIO}",),
+    help=f"Get {AUDIO} from https://groups.csail.mit.edu/sls/downloads/flickraudio.",
+)
+SEED, BATCH = 0, 500  # of synthetic speech; each batch has a process of its own
 
 
 class Flickr8k(Dataset):
-    """The official splits; captions of images in no split are left out."""
+    """The official splits; captions of images in no split are left out.
 
-    licence = "research and education only; the photographs belong to Flickr users"
-    citation = "M. Hodosh, P. Young, J. Hockenmaier, Framing image description, JAIR 47, 2013"
-    sources: ClassVar = tuple(
-        Source(file, tuple(f"{host}/{file}" for host in HOSTS), help=HELP)
-        for file in (IMAGES, TEXTS)
+    Args:
+        speech: 'none'; 'recorded': the captions as people read them aloud (Harwath and Glass 2015);
+            'synthetic': as espeak-ng does, in many voices.
+    """
+
+    licence = (
+        "research and education only; the photographs belong to Flickr users; recordings CC BY-SA"
     )
+    citation = (
+        "M. Hodosh, P. Young, J. Hockenmaier, Framing image description, JAIR 47, 2013; "
+        "recordings: D. Harwath, J. Glass, Deep multimodal semantic embeddings, ASRU 2015"
+    )
+    sources = (*TEXT_AND_IMAGES, RECORDINGS)
+
+    def __init__(self, speech: Literal["none", "recorded", "synthetic"]) -> None:
+        self.speech = speech
+        self.sources = TEXT_AND_IMAGES + (RECORDINGS,) * (speech == "recorded")
 
     def counts(self) -> dict[str, int]:
         """The official splits."""
-        return {"train": 6000, "validation": 1000, "test": 1000}
+        return COUNTS
 
     def prepare(self, raw: Path, out: Writer) -> None:
-        """Read the two archives; see `Dataset.prepare`."""
-        with _open(raw / TEXTS) as texts, _open(raw / IMAGES) as images:
-            captions = _read_captions(_read_text(texts, CAPTIONS))
-            members = {Path(m).name: m for m in images.namelist() if "__MACOSX" not in m}
-            lists = {split: _read_text(texts, name).split() for split, name in LISTS.items()}
-            files = [(split, file) for split, listed in lists.items() for file in listed]
-            for split, file in track(files, len(files), "prepare flickr8k"):
-                if file not in members or len(captions[file]) < CAPTIONS_PER_IMAGE:
-                    raise CrossmodalError(
-                        f"{raw}: {file!r} of split {split!r} has {len(captions[file])} captions "
-                        f"in {TEXTS} and is{' not' * (file not in members)} in {IMAGES}; get both "
-                        "again"
-                    )
-                out.item(Path(file).stem, split, image=_read(images, members[file]), suffix=".jpg")
-                for number, text in sorted(captions[file].items())[:CAPTIONS_PER_IMAGE]:
-                    out.caption(f"{Path(file).stem}#{number}", Path(file).stem, text)
+        """Read the archives; see `Dataset.prepare`."""
+        texts = _write_images(raw, out)
+        spoken: Iterable[tuple[str, bytes | None]] = dict.fromkeys(texts).items()
+        suffix = ""
+        if self.speech == "recorded":
+            spoken, suffix = _recorded(raw / AUDIO, texts), ".wav"
+        elif self.speech == "synthetic":
+            spoken, suffix = _synthetic(texts), ".flac"
+        for id, audio in track(spoken, len(texts), f"prepare flickr8k, speech: {self.speech}"):
+            out.caption(id, _item_of(id), texts[id], audio, suffix)
 
 
-def _open(path: Path) -> zipfile.ZipFile:
-    try:
-        return zipfile.ZipFile(path)
-    except (OSError, zipfile.BadZipFile) as error:
-        raise CrossmodalError(f"{path}: {error}; delete it and download it again") from error
+def _write_images(raw: Path, out: Writer) -> dict[str, str]:
+    """Write the listed images; text of each of their captions, by caption id."""
+    found = {}
+    with Archive(raw / TEXTS) as texts, Archive(raw / IMAGES) as images:
+        captions = _read_captions(texts.text(CAPTIONS))
+        members = {Path(member).name: member for member in images.names}
+        lists = {split: texts.text(name).split() for split, name in LISTS.items()}
+        files = [(split, file) for split, listed in lists.items() for file in listed]
+        for split, file in track(files, len(files), "prepare flickr8k"):
+            if file not in members or len(captions[file]) < CAPTIONS_PER_IMAGE:
+                raise CrossmodalError(
+                    f"{raw}: {file!r} of split {split!r} has {len(captions[file])} captions "
+                    f"in {TEXTS} and is{' not' * (file not in members)} in {IMAGES}; get both "
+                    "again"
+                )
+            image = images.read(members[file])
+            out.item(Path(file).stem, split, image=image, suffix=".jpg")
+            for number, text in sorted(captions[file].items())[:CAPTIONS_PER_IMAGE]:
+                found[f"{Path(file).stem}#{number}"] = text
+    return found
 
 
-def _read_text(archive: zipfile.ZipFile, name: str) -> str:
-    """A text file of an archive, wherever in it the file lies."""
-    found = [m for m in archive.namelist() if Path(m).name == name and "__MACOSX" not in m]
-    if len(found) != 1:
-        raise CrossmodalError(f"{archive.filename}: holds {len(found)} files {name!r}; need one")
-    try:
-        return _read(archive, found[0]).decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise CrossmodalError(f"{archive.filename}: {name}: {error}; download it again") from error
-
-
-def _read(archive: zipfile.ZipFile, member: str) -> bytes:
-    try:
-        return archive.read(member)
-    except (zipfile.BadZipFile, zlib.error) as error:
-        raise CrossmodalError(f"{archive.filename}: {member}: {error}; get it again") from error
+def _item_of(caption: str) -> str:
+    return caption.rpartition("#")[0]
 
 
 def _read_captions(text: str) -> dict[str, dict[int, str]]:
@@ -98,3 +120,50 @@ def _read_captions(text: str) -> dict[str, dict[int, str]]:
             )
         captions[file][int(number)] = caption.strip()
     return captions
+
+
+def _recorded(path: Path, texts: Collection[str]) -> Iterator[tuple[str, bytes]]:
+    """Caption id and recording, in the archive's order; without a recording there is no caption."""
+    with Archive(path) as archive:
+        ids = _read_recordings(archive.text(WAVS))
+        present = {wav: member for member in archive.names if (wav := Path(member).name) in ids}
+        wanted = {member: ids[wav] for wav, member in present.items() if ids[wav] in texts}
+        silent = {_item_of(id) for id in texts} - {_item_of(id) for id in wanted.values()}
+        if silent:
+            raise CrossmodalError(
+                f"{path}: {len(silent)} images have no recording, {min(silent)!r} say; delete the "
+                "archive and download it again"
+            )
+        if missing := sorted(set(texts) - set(wanted.values())):
+            print(f"{path}: captions without a recording are left out: {missing}", file=sys.stderr)
+        for member, content in archive.walk(wanted):
+            yield wanted[member], content
+
+
+def _read_recordings(text: str) -> dict[str, str]:
+    """Caption id of each recording; lines are <recording> <image file> #<number>."""
+    ids = {}
+    for line, content in enumerate(text.splitlines(), 1):
+        wav, file, number = (content.split() + 3 * [""])[:3]
+        if not (Path(wav).suffix == ".wav" and re.fullmatch(r"#\d+", number)):
+            raise CrossmodalError(
+                f"{WAVS}: line {line}: {content!r} is not <recording>.wav <image file> #<number>"
+            )
+        ids[wav] = f"{Path(file).stem}{number}"
+    return ids
+
+
+def _synthetic(texts: dict[str, str]) -> Iterator[tuple[str, bytes]]:
+    """Caption id and speech; the same on every machine."""
+    captions = list(enumerate(texts.items()))
+    batches = [captions[start : start + BATCH] for start in range(0, len(captions), BATCH)]
+    for batch in in_processes(_speak, batches):
+        yield from batch
+
+
+def _speak(batch: list[tuple[int, tuple[str, str]]]) -> list[tuple[str, bytes]]:
+    with open_synthesiser(SEED) as synthesiser:
+        return [
+            (id, flac(random_speech(synthesiser, text, np.random.default_rng([SEED, number]))))
+            for number, (id, text) in batch
+        ]

@@ -4,11 +4,8 @@ Images come from `crossmodal.rendering`; the category of an item is that of the 
 thing, its labels are the categories of all things.
 """
 
-import os
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Annotated
 
@@ -21,7 +18,13 @@ from crossmodal.progress import track
 from crossmodal.rendering.grammar import captions
 from crossmodal.rendering.image import draw, jpeg
 from crossmodal.rendering.scene import CATEGORIES, random_scene
-from crossmodal.rendering.speech import Synthesiser, flac, open_synthesiser, random_speech
+from crossmodal.rendering.speech import (
+    Synthesiser,
+    flac,
+    in_processes,
+    open_synthesiser,
+    random_speech,
+)
 
 CAPTIONS = 5
 # each batch has a process of its own, since a synthesiser's output depends on what it said before
@@ -102,12 +105,8 @@ class Scenes(Dataset):
 
     def _render(self, plans: list[_Plan]) -> Iterator[_Rendered]:
         batches = [plans[start : start + BATCH] for start in range(0, len(plans), BATCH)]
-        context = get_context("forkserver")
-        context.set_forkserver_preload([__name__, "PIL.Image", "scipy.signal", "soundfile"])
-        workers = min(len(os.sched_getaffinity(0)), len(batches))
-        with ProcessPoolExecutor(workers, context, max_tasks_per_child=1) as pool:
-            for batch in pool.map(self._render_batch, batches):
-                yield from batch
+        for batch in in_processes(self._render_batch, batches):
+            yield from batch
 
     def _render_batch(self, plans: list[_Plan]) -> list[_Rendered]:
         with open_synthesiser(self.seed) as synthesiser:

@@ -1,28 +1,39 @@
 """Wikipedia featured articles (Rasiwasia et al. 2010): 2,866 image-text pairs, 10 categories.
 
 The pairs come with the authors' own features: 128-d SIFT histograms and 10-d LDA topic proportions.
-The publisher has a training and a test part and no validation part; validation items are drawn from
-the training part, so that all 693 test items are tested on, as CMOLRS does.
+The publisher has a training and a test part and no validation part. CMOLRS tests on all 693 test
+items, so its validation items are drawn from the training part; SAM, as all who follow Peng et al.,
+tests on 462 of them, and its validation items are the other 231.
 """
 
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-import scipy.io
 from pydantic import Field
 
 from crossmodal.datasets.base import Dataset, Source
 from crossmodal.errors import CrossmodalError
+from crossmodal.matlab import read_matlab
 from crossmodal.prepared import Writer
 
 ARCHIVE = "http://www.svcl.ucsd.edu/projects/crossmodal/wikipedia_dataset.zip"
 PARTS = {"train": ("trainset_txt_img_cat.list", "tr"), "test": ("testset_txt_img_cat.list", "te")}
 COUNTS = {"train": 2173, "test": 693}
-# what the parser of Matlab files meets in a damaged one
-DAMAGE = (OSError, ValueError, TypeError, LookupError, zlib.error)
+# places in the test list of SAM's validation items: a permutation that Peng et al. published
+SAM_VALIDATION = (
+    "0 1 2 6 9 10 13 17 20 21 22 26 27 35 37 38 40 42 48 50 56 57 67 68 69 70 75 80 85 86 89 91 "
+    "92 93 94 96 100 103 105 112 113 120 128 129 131 133 145 146 147 149 151 152 155 156 158 "
+    "162 169 171 173 177 179 180 181 185 191 194 197 198 208 210 212 214 220 221 225 235 236 "
+    "237 238 249 250 251 255 260 261 268 271 275 282 283 285 287 290 291 292 297 298 303 308 "
+    "328 329 332 336 338 339 340 345 346 350 353 356 357 360 363 368 377 378 379 388 391 393 "
+    "395 398 401 402 407 409 410 411 413 417 418 420 422 427 430 434 439 440 441 445 447 449 "
+    "451 454 456 461 462 466 467 468 472 475 477 478 481 487 489 492 496 503 508 509 517 521 "
+    "523 524 526 527 531 534 540 545 547 550 556 562 563 564 574 575 577 580 581 582 583 585 "
+    "586 587 589 590 591 593 594 600 602 603 606 608 611 613 619 625 632 635 636 637 638 639 "
+    "642 643 649 651 654 655 659 661 664 665 667 668 672 674 675 679 681 682 686 687 688 690 "
+)
 
 
 def _source(file: str, sha256: str) -> Source:
@@ -34,7 +45,9 @@ class Wikipedia(Dataset):
     """The official training and test parts, with the published SIFT and LDA features.
 
     Args:
-        validation: Items drawn at random from the training part, for validation.
+        protocol: 'cmolrs': validation items are drawn at random from the training part; 'sam': they
+            are the published 231 of the test part.
+        validation: How many they are.
         seed: Seeds the draw.
     """
 
@@ -59,31 +72,39 @@ class Wikipedia(Dataset):
 
     def __init__(
         self,
+        protocol: Literal["cmolrs", "sam"],
         validation: Annotated[int, Field(ge=1, lt=2173)],
         seed: Annotated[int, Field(ge=0)],
     ) -> None:
+        published = len(SAM_VALIDATION.split())
+        if protocol == "sam" and validation != published:
+            raise ValueError(f"validation is {validation}, but protocol 'sam' has {published}")
+        self.drawn_from = "train" if protocol == "cmolrs" else "test"
         self.validation = validation
         self.seed = seed
 
     def counts(self) -> dict[str, int]:
-        """Published counts, with validation items taken out of the training part."""
-        return {
-            "train": COUNTS["train"] - self.validation,
-            "validation": self.validation,
-            "test": COUNTS["test"],
-        }
+        """Published counts, with validation items taken out of one part."""
+        left = COUNTS[self.drawn_from] - self.validation
+        return {**COUNTS, self.drawn_from: left, "validation": self.validation}
 
     def prepare(self, raw: Path, out: Writer) -> None:
         """Read the lists and the feature matrices; see `Dataset.prepare`."""
         categories = _read_lines(raw / "categories.list")
-        rng = np.random.default_rng(self.seed)
-        held_out = set(rng.choice(COUNTS["train"], self.validation, replace=False))
+        held_out = self._held_out()
         for part, (file, _) in PARTS.items():
             for row, (image, category) in enumerate(_read_list(raw / file, categories)):
-                split = "validation" if part == "train" and row in held_out else part
+                split = "validation" if part == self.drawn_from and row in held_out else part
                 out.item(image, split, category)
         for name, matrix in _read_features(raw / "raw_features.mat").items():
             out.published(name, matrix)
+
+    def _held_out(self) -> set[int]:
+        """Places of the validation items in the list of the part they come from."""
+        if self.drawn_from == "test":
+            return set(map(int, SAM_VALIDATION.split()))
+        rng = np.random.default_rng(self.seed)
+        return set(rng.choice(COUNTS["train"], self.validation, replace=False))
 
 
 def _read_lines(path: Path) -> list[str]:
@@ -96,18 +117,17 @@ def _read_lines(path: Path) -> list[str]:
 
 def _read_features(path: Path) -> dict[str, np.ndarray]:
     """The published matrices, training part above test part."""
-    try:
-        matrices = scipy.io.loadmat(path)
-    except (*DAMAGE, scipy.io.matlab.MatReadError) as error:
-        raise CrossmodalError(f"{path}: not a Matlab file ({error}); get it again") from error
+    keys = [f"{prefix}_{suffix}" for prefix in "IT" for _, suffix in PARTS.values()]
+    matrices = read_matlab(path, keys)
     found = {}
     for name, prefix, width in (("sift", "I", 128), ("lda", "T", 10)):
         parts = []
         for part, (_, suffix) in PARTS.items():
             key, shape = f"{prefix}_{suffix}", (COUNTS[part], width)
-            if key not in matrices or matrices[key].shape != shape:
+            matrix = np.asarray(matrices[key])
+            if matrix.shape != shape or matrix.dtype.kind not in "fiu":
                 raise CrossmodalError(f"{path}: no matrix {key!r} of {shape}; get the file again")
-            parts.append(matrices[key])
+            parts.append(matrix)
         found[name] = np.concatenate(parts).astype(np.float32)
     return found
 

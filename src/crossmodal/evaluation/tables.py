@@ -5,9 +5,11 @@ from statistics import mean, stdev
 from typing import Any
 
 from crossmodal.evaluation.published import published_values
+from crossmodal.evaluation.starts import STARTS, outcome
 from crossmodal.params import Experiment, Table
 
 DECIMALS = {"mAP": 3, "R@": 1, "rsum": 1, "MedR": 1, "MeanR": 1}
+DECIMALS |= {STARTS: 1, "positives": 3, "negatives": 3}
 CONTROLS = ("random", "constant", "perfect")
 FIGURES = {"learning": "Learning curves", "precision_scope": "Precision-scope curves"}
 COLUMNS = [
@@ -91,7 +93,7 @@ def make_rows(
     for name in table.experiments:
         spec = experiments[name]
         published = published_values(spec.published) if spec.published else {}
-        results = [run["test"] for run in runs[name]]
+        results = [_results(table, run) for run in runs[name]]
         rows.append(Row(name, spec.label, spec.dataset, _cells(table, published, results)))
         sizes = [(d, m["queries"], m["gallery"]) for d, m in results[0].items() if "-to-" in d]
         for scorer in CONTROLS:
@@ -101,6 +103,13 @@ def make_rows(
                 key, Row("", f"({scorer} scores)", spec.dataset, _cells(table, {}, found))
             )
     return rows + list(controls.values())
+
+
+def _results(table: Table, run: dict[str, Any]) -> dict[str, dict[str, float]]:
+    """Metrics on the test split and, in a table of starts, the run's outcome among them."""
+    if STARTS not in table.metrics:
+        return run["test"]
+    return run["test"] | {"both": run["test"]["both"] | outcome(run)}
 
 
 def _cells(

@@ -6,7 +6,7 @@ Each unit j of each layer is put in the context of the training images and reduc
 """
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field
@@ -76,6 +76,7 @@ class FNE(Feature):
             if train[span].any():
                 moments.add(source.features[span][train[span]])
         self.mean, self.deviation = moments.mean, moments.deviation
+        self.layers = source.meta.get("layers", [])
 
     def extract(
         self, dataset: Prepared, rows: Sequence[Item], sources: dict[str, FeatureFile]
@@ -84,3 +85,11 @@ class FNE(Feature):
         centred = sources[self.activations].features - self.mean
         z = np.divide(centred, self.deviation, out=np.zeros_like(centred), where=self.deviation > 0)
         return (z > self.positive).astype(np.int8) - (z < self.negative)
+
+    def learnt(self) -> dict[str, Any]:
+        """Names and columns of the layers; mean and standard deviation of each column."""
+        return {
+            "layers": self.layers,
+            "mean": self.mean.tolist(),
+            "deviation": self.deviation.tolist(),
+        }

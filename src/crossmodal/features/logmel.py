@@ -6,6 +6,7 @@ The coefficients are the orthonormal DCT of these energies.
 """
 
 import io
+import math
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
@@ -24,6 +25,8 @@ FILTERS = 40
 PRE_EMPHASIS = 0.97
 FLOOR = 1e-10
 RANGE = 80.0  # dB
+LONGEST = 1 << 27  # samples of a clip, before and after resampling
+LARGEST_KERNEL = 1 << 22  # numbers; 44.1 kHz takes 70,560
 
 
 class LogMel(Feature):
@@ -90,26 +93,51 @@ class LogMel(Feature):
 
 
 def read_speech(content: bytes, member: str) -> torch.Tensor:
-    """Decode a clip to one channel at 16 kHz, (samples,) float32.
+    """Decode a clip of any rate and number of channels to one channel at 16 kHz, (samples,).
 
     Args:
         content: wav, flac or another format that libsndfile reads.
         member: Where the clip comes from, for messages.
 
     Raises:
-        CrossmodalError: If the clip cannot be decoded or holds values that are no numbers.
+        CrossmodalError: If the clip cannot be decoded, is empty or silent, is longer than
+            `LONGEST`, or holds values that are no numbers.
     """
-    import soundfile
+    from soundfile import LibsndfileError
     from torchaudio.functional import resample
 
-    advice = "replace the raw file and prepare the dataset again"
     try:
-        samples, rate = soundfile.read(io.BytesIO(content), dtype="float32", always_2d=True)
-    except soundfile.LibsndfileError as error:
-        raise CrossmodalError(
-            f"media.zip: {member!r} is no audio ({error.error_string}); {advice}"
-        ) from error
+        samples, rate = _decode(content)
+    except LibsndfileError as error:
+        raise _refusal(member, f"is no audio ({error.error_string})") from error
+    except (ValueError, MemoryError) as error:
+        raise _refusal(member, str(error)) from error
+    return resample(torch.from_numpy(samples), rate, RATE)
+
+
+def _decode(content: bytes) -> tuple[np.ndarray, int]:
+    """Mean of the channels, (samples,) float32, and the sampling rate."""
+    import soundfile
+
+    with soundfile.SoundFile(io.BytesIO(content)) as clip:
+        rate, frames = clip.samplerate, clip.frames
+        # what a header says may be anything: it must not decide how much memory is taken
+        if max(frames * clip.channels, frames * RATE // rate) > LONGEST:
+            raise ValueError(f"says that it has {frames} samples at {rate} Hz, too many")
+        if rate * RATE > LARGEST_KERNEL * math.gcd(rate, RATE) ** 2:
+            raise ValueError(f"has {rate} Hz, which cannot be brought to {RATE} Hz")
+        samples = clip.read(dtype="float32", always_2d=True)
     if not np.isfinite(samples).all():
-        raise CrossmodalError(f"media.zip: {member!r} holds NaN or infinite samples; {advice}")
-    mono = torch.from_numpy(samples.mean(axis=1))
-    return resample(mono, rate, RATE) if len(mono) else mono  # it refuses an empty clip
+        raise ValueError("holds NaN or infinite samples")
+    mono = samples.mean(axis=1)
+    if not len(mono):
+        raise ValueError("holds no samples")
+    if (mono == mono[0]).all():
+        raise ValueError(f"is silent, all {len(mono)} samples are the same")
+    return mono, rate
+
+
+def _refusal(member: str, reason: str) -> CrossmodalError:
+    return CrossmodalError(
+        f"media.zip: {member!r} {reason}; replace the raw file and prepare the dataset again"
+    )

@@ -46,5 +46,5 @@ class Published(Feature):
     def extract(
         self, dataset: Prepared, rows: Sequence[Item], sources: dict[str, FeatureFile]
     ) -> np.ndarray:
-        """Rows of the matrix that belong to the items."""
-        return np.stack([self.rows_of[item.id] for item in rows])
+        """Rows of the matrix that belong to the items, float32: counts come as small integers."""
+        return np.stack([self.rows_of[item.id] for item in rows]).astype(np.float32)

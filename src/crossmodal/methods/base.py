@@ -62,8 +62,7 @@ class Method(ABC):
     def embed(self, modality: str, view: View) -> np.ndarray:
         """Embeddings (rows, ...) of one view, whether as query or as gallery."""
 
-    @staticmethod
-    def score(queries: np.ndarray, gallery: np.ndarray, direction: Direction) -> np.ndarray:
+    def score(self, queries: np.ndarray, gallery: np.ndarray, direction: Direction) -> np.ndarray:
         """Scores (q, g), higher is better; by default the cosine.
 
         Args:

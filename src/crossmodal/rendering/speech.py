@@ -1,15 +1,20 @@
 """Spoken captions by the espeak-ng synthesiser, called in process through ctypes.
 
 espeak-ng keeps state from one utterance to the next: what it says depends on all that the process
-has said before. A run that must repeat exactly gives each batch of utterances a process of its own.
+has said before. A run that must repeat exactly gives each batch of utterances a process of its own:
+`in_processes`.
 """
 
 import ctypes
 import io
+import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from multiprocessing import get_context
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -45,6 +50,9 @@ _PARAMETERS = {"rate": 1, "pitch": 3, "pitch_range": 4}
 _Callback = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.POINTER(ctypes.c_short), ctypes.c_int, ctypes.c_void_p
 )
+
+Batch = TypeVar("Batch")
+Result = TypeVar("Result")
 
 
 class Synthesiser:
@@ -157,3 +165,12 @@ def flac(samples: np.ndarray) -> bytes:
     integers = np.round(samples * (2**15 - 1)).astype(np.int16)
     soundfile.write(stream, integers, RATE, format="FLAC", subtype="PCM_16")
     return stream.getvalue()
+
+
+def in_processes(function: Callable[[Batch], Result], batches: Sequence[Batch]) -> Iterator[Result]:
+    """What `function` makes of each batch, in order, each in a fresh process."""
+    context = get_context("forkserver")
+    context.set_forkserver_preload([function.__module__, "PIL.Image", "scipy.signal", "soundfile"])
+    workers = min(len(os.sched_getaffinity(0)), len(batches))
+    with ProcessPoolExecutor(workers, context, max_tasks_per_child=1) as pool:
+        yield from pool.map(function, batches)

@@ -14,6 +14,7 @@ from crossmodal.evaluation.retrieval import Pool, precision_scope, rsum
 from crossmodal.evaluation.retrieval import evaluate as evaluate_direction
 from crossmodal.evaluation.selection import directions
 from crossmodal.files import write_json
+from crossmodal.methods.base import Method
 
 
 def evaluate(spec: dict[str, Any], output: Path, embeddings: Path, seed: int) -> None:
@@ -24,7 +25,7 @@ def evaluate(spec: dict[str, Any], output: Path, embeddings: Path, seed: int) ->
     the test split; `model`, the facts of the run.
 
     Args:
-        spec: `plugin` of the method.
+        spec: `plugin` of the method; its options come with the embeddings.
         output: The JSON file.
         embeddings: Embedding file of the run.
         seed: Seeds the random control.
@@ -32,12 +33,12 @@ def evaluate(spec: dict[str, Any], output: Path, embeddings: Path, seed: int) ->
     Raises:
         CrossmodalError: If the embedding file is missing or damaged.
     """
-    score = plugins.load("methods", spec["plugin"]).score
     facts, splits = _read(embeddings)
+    method: Method = plugins.make("methods", spec["plugin"], facts["options"], "options")
     result: dict[str, Any] = {"model": facts}
     for name, pools in splits.items():
-        result[name] = summarise(_by_direction(evaluate_direction, pools, score))
-    result["precision_scope"] = _by_direction(precision_scope, splits["test"], score)
+        result[name] = summarise(_by_direction(evaluate_direction, pools, method.score))
+    result["precision_scope"] = _by_direction(precision_scope, splits["test"], method.score)
     pools = splits["test"]
     by_direction = {
         f"{query}-to-{gallery}": controls(pools[query], pools[gallery], seed)

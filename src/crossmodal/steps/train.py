@@ -66,6 +66,7 @@ def _fit(spec: dict[str, Any], options: dict[str, Any], splits: list[Split], run
         "searched": options,
         "seed": run.seed,
         "validation": selection_score(method, splits[1]),
+        "last_epoch": run.curve[-1] if run.curve else {},
         "fit_seconds": round(time.monotonic() - start, 2),
         "peak_memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "machine": platform.machine(),

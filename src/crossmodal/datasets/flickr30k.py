@@ -1,0 +1,42 @@
+"""Flickr30k (Young et al. 2014): 31,014 photographs in Karpathy's splits, five captions each.
+
+Captions are those of the split file, which are as the authors' `results_20130124.token` before it
+was cut into words; the 769 photographs that the split file leaves out are left out.
+"""
+
+from pathlib import Path
+from typing import ClassVar
+
+from crossmodal import karpathy
+from crossmodal.archives import Archive
+from crossmodal.datasets.base import Dataset, Source
+from crossmodal.prepared import Writer
+
+IMAGES, SPLITS = "flickr30k-images.tar.gz", "dataset_flickr30k.json"
+COUNTS = {"train": 29_000, "validation": 1014, "test": 1000}  # Vilalta et al. 2019, section 4.1
+HELP = (
+    "Fill in the form at https://forms.illinois.edu/sec/229675; its authors then send you the "
+    f"address of {IMAGES}."
+)
+
+
+class Flickr30k(Dataset):
+    """Karpathy's splits: 29,000 for training, 1,014 for validation, 1,000 for testing."""
+
+    licence = "research and education only; the photographs belong to Flickr users"
+    citation = (
+        "P. Young, A. Lai, M. Hodosh, J. Hockenmaier, From image descriptions to visual "
+        f"denotations, TACL 2, 2014; splits: {karpathy.CITATION}"
+    )
+    sources: ClassVar = (karpathy.SOURCE, Source(IMAGES, help=HELP))
+
+    def counts(self) -> dict[str, int]:
+        """Images of each split."""
+        return COUNTS
+
+    def prepare(self, raw: Path, out: Writer) -> None:
+        """Read the split file, and the images in the order of their archive."""
+        images = karpathy.read_images(raw, SPLITS)
+        with Archive(raw / IMAGES) as archive:
+            members = {Path(member).name: member for member in archive.names}
+            karpathy.write(archive, {members.get(i.file, i.file): i for i in images}, out)

@@ -1,0 +1,41 @@
+from types import SimpleNamespace
+
+import pytest
+
+from crossmodal.errors import CrossmodalError
+from crossmodal.prepared import Prepared
+from crossmodal.steps.prepare import prepare
+from tests.datasets import layouts
+
+
+@pytest.fixture
+def failure(tmp_path):
+    """The message of a preparation that fails, which must leave nothing in tmp_path/prepared."""
+
+    def failure(prepare, *arguments):
+        with pytest.raises(CrossmodalError) as caught:
+            prepare(*arguments)
+        assert list((tmp_path / "prepared").iterdir()) == []
+        return str(caught.value)
+
+    return failure
+
+
+@pytest.fixture
+def small(tmp_path, monkeypatch, rng):
+    """A dataset of `layouts`: its module, the folder of its files, and `prepare` with options."""
+
+    def make(name):
+        layout, raw = layouts.every()[name], tmp_path / "raw"
+        layouts.shrink(monkeypatch, name, layout.CONSTANTS)
+        raw.mkdir()
+        layout.make(raw, rng)
+
+        def run(**options):
+            prepare({"plugin": name, "options": options}, raw, tmp_path / "prepared")
+            return Prepared(tmp_path / "prepared")
+
+        counts = layout.CONSTANTS["COUNTS"]
+        return SimpleNamespace(layout=layout, sizes=counts, raw=raw, prepare=run)
+
+    return make

@@ -1,0 +1,47 @@
+"""Wikipedia: lists, and matrices of features."""
+
+import numpy as np
+import scipy.io
+
+from tests.datasets.layouts import small
+
+CATEGORIES = [
+    "art",
+    "biology",
+    "geography",
+    "history",
+    "literature",
+    "media",
+    "music",
+    "royalty",
+    "sport",
+    "warfare",
+]
+COUNTS, SAM_VALIDATION = {"train": 150, "test": 60}, " ".join(map(str, range(0, 60, 3)))
+CONSTANTS = {"COUNTS": COUNTS, "SAM_VALIDATION": SAM_VALIDATION}
+SMALL = small("wikipedia", **CONSTANTS)
+DATASETS = {
+    "wikipedia": {"protocol": "cmolrs", "validation": 20, "seed": 0},
+    "wikipedia_462": {"protocol": "sam", "validation": 20, "seed": 0},
+}
+TABLE = {
+    "dataset": "wikipedia_462",
+    "views": {"image": "sift", "text": "lda"},
+    "labels": "single",
+    "methods": ["cca", "sam"],
+}
+
+
+def make(folder, rng):
+    """Histograms and topics, rows that sum to one, lean to one side in each category."""
+    (folder / "categories.list").write_text("\n".join([*CATEGORIES, "", ""]))
+    leanings = {width: rng.random((len(CATEGORIES), width)) ** 4 for width in (128, 10)}
+    matrices = {}
+    for part, suffix in (("train", "tr"), ("test", "te")):
+        numbers = rng.permutation(np.arange(COUNTS[part]) % len(CATEGORIES))
+        lines = [f"text{suffix}{r}-2.1\timage{suffix}{r}\t{c + 1}" for r, c in enumerate(numbers)]
+        (folder / f"{part}set_txt_img_cat.list").write_text("\n".join(lines) + "\n")
+        for letter, width in (("I", 128), ("T", 10)):
+            rows = leanings[width][numbers] + 0.1 * rng.random((len(numbers), width))
+            matrices[f"{letter}_{suffix}"] = rows / rows.sum(1, keepdims=True)
+    scipy.io.savemat(folder / "raw_features.mat", matrices)

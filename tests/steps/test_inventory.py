@@ -1,0 +1,95 @@
+from types import SimpleNamespace
+
+import pytest
+
+from crossmodal.datasets.base import Source
+from crossmodal.prepared import FILES
+from crossmodal.steps.acquire import MIRROR
+from crossmodal.steps.inventory import inventory, survey
+
+FORM = Source("form.zip", help="Sign the form at https://example.org/form.", bytes=3_000_000)
+OPEN = Source("open.zip", ("https://example.org/open.zip",))
+DATASETS = {
+    "made": SimpleNamespace(sources=(), licence="CC0-1.0", redistribution=True),
+    "asked": SimpleNamespace(sources=(OPEN, FORM), licence="research only", redistribution=False),
+}
+
+
+@pytest.fixture(autouse=True)
+def _empty_working_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv(MIRROR, raising=False)
+
+
+def params(mirror=None, plugin="asking"):
+    return SimpleNamespace(
+        datasets=DATASETS,
+        dataset_of=DATASETS.get,
+        plugin=lambda kind, name: {"plugin": {"asked": plugin}.get(name, name)},
+        mirror=mirror,
+    )
+
+
+def rows(params):
+    table, _ = survey(params)
+    return [
+        dict(zip([c.header for c in table.columns], cells, strict=True))
+        for cells in zip(*(column.cells for column in table.columns), strict=True)
+    ]
+
+
+def write(path, size=1):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(bytes(size))
+
+
+def test_every_dataset_has_a_row_with_its_licence():
+    assert [
+        (row["dataset"], row["licence"], row["may be passed on"]) for row in rows(params())
+    ] == [("made", "CC0-1.0", "yes"), ("asked", "research only", "no")]
+
+
+def test_what_is_there_is_counted(tmp_path):
+    write(tmp_path / "data/raw/asking/form.zip", 1500)
+    write(tmp_path / "data/raw/asking/other.zip", 300)
+    for name in FILES:
+        write(tmp_path / "data/prepared/asked" / name, 50)
+    write(tmp_path / "data/prepared/made" / FILES[0])
+    found = [(r["raw files"], r["prepared"], r["on disk"]) for r in rows(params())]
+    assert found == [("0/0", "no", "1 byte"), ("1/2", "yes", "2.0 kB")]
+
+
+def test_the_next_step_depends_on_what_is_there(tmp_path):
+    command = "snakemake --cores 8 data/prepared/asked/items.csv"
+    asked = survey(params())[1]["asked"]
+    for fragment in ("data/raw/asking", "form.zip (3.0 MB): Sign the form at", f"then {command}"):
+        assert fragment in asked
+    assert "open.zip" not in asked
+    write(tmp_path / "data/raw/asking/form.zip")
+    assert survey(params())[1]["asked"] == command
+    for name in FILES:
+        write(tmp_path / "data/prepared/asked" / name)
+    assert survey(params())[1]["asked"] == "crossmodal check asked"
+
+
+@pytest.mark.parametrize("kind", ["folder", "address", "environment"])
+def test_what_a_mirror_has_need_not_be_asked_for(tmp_path, monkeypatch, kind):
+    mirror = "https://mirror.example.org" if kind == "address" else str(tmp_path / "mirror")
+    write(tmp_path / "mirror/asking/form.zip")
+    if kind == "environment":
+        monkeypatch.setenv(MIRROR, mirror)
+    advice = survey(params(None if kind == "environment" else mirror))[1]
+    assert advice["asked"] == "snakemake --cores 8 data/prepared/asked/items.csv"
+
+
+def test_a_mirror_without_the_file_does_not_help(tmp_path):
+    (tmp_path / "mirror").mkdir()
+    assert "form.zip" in survey(params(str(tmp_path / "mirror")))[1]["asked"]
+
+
+def test_all_of_it_is_printed(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr("crossmodal.steps.inventory.read", lambda path: params())
+    inventory(tmp_path / "params.yaml")
+    printed = capsys.readouterr().out
+    for fragment in ("research only", "form.zip", "made: snakemake"):
+        assert fragment in printed
