@@ -40,7 +40,7 @@ SelectTypeParameters=CR_CPU_Memory
 ReturnToService=2
 GresTypes=gpu
 MinJobAge=86400
-NodeName=$HOST NodeAddr=127.0.0.1 CPUs=$(nproc) RealMemory=$MEMORY_MB Gres=gpu:2
+NodeName=$HOST NodeAddr=127.0.0.1 CPUs=$(getconf _NPROCESSORS_ONLN) RealMemory=$MEMORY_MB Gres=gpu:2
 PartitionName=cpu Nodes=$HOST Default=YES
 PartitionName=gpu Nodes=$HOST
 CONF

@@ -6,7 +6,7 @@ if ! grep -qsF "tests/cluster/start_slurm.sh" /etc/slurm/slurm.conf; then
   echo "error: this machine's Slurm was not started by start_slurm.sh" >&2
   exit 1
 fi
-scancel --user root || true
+scancel --user root 2>/dev/null || true
 for daemon in slurmd slurmctld munge/munged; do
   if [ -e "/run/$daemon.pid" ]; then
     PID="$(cat "/run/$daemon.pid")"
