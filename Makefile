@@ -1,5 +1,6 @@
 # make tables: install everything, then run the main job on the embedded dataset
 # make test:   install everything, then run the tests
+# make test-kubernetes: plan the workflow's jobs as pods
 # make test-slurm: start a Slurm on this machine (root, Debian), run the workflow's jobs through it
 # make lint:   formatters and linters, as CI runs them
 # make lock:   pin the newest versions that pyproject.toml admits
@@ -9,7 +10,7 @@ CORES ?= $(shell nproc)
 VENV := .venv
 export PATH := $(abspath $(VENV))/bin:$(PATH)
 
-.PHONY: tables test test-slurm lint lock
+.PHONY: tables test test-kubernetes test-slurm lint lock
 
 tables: $(VENV)/installed
 	snakemake --cores $(CORES) results/tables/all.md
@@ -18,7 +19,10 @@ tables: $(VENV)/installed
 test: $(VENV)/installed-dev
 	OMP_NUM_THREADS=1 pytest --numprocesses auto --dist loadfile
 
-test-slurm: $(VENV)/installed-dev
+test-kubernetes: $(VENV)/installed-cluster
+	pytest tests/cluster/test_kubernetes.py
+
+test-slurm: $(VENV)/installed-cluster
 	trap tests/cluster/stop_slurm.sh EXIT; tests/cluster/start_slurm.sh && pytest -m slurm
 
 lint: $(VENV)/installed-dev
@@ -35,6 +39,9 @@ lock:
 	$(VENV)/lock/bin/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 \
 	  --no-annotate --no-header --no-emit-index-url --constraint requirements.lock \
 	  --upgrade -o requirements-dev.lock
+	$(VENV)/lock/bin/uv pip compile pyproject.toml --extra kubernetes --extra slurm --universal \
+	  --python-version 3.11 --no-annotate --no-header --no-emit-index-url \
+	  --constraint requirements.lock --upgrade -o requirements-cluster.lock
 
 $(VENV)/installed: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -44,4 +51,9 @@ $(VENV)/installed: requirements.lock pyproject.toml
 
 $(VENV)/installed-dev: $(VENV)/installed requirements-dev.lock
 	pip install --quiet --disable-pip-version-check -r requirements-dev.lock
+	touch $@
+
+# apart from the tests' environment, since every Snakemake imports the executors that are there
+$(VENV)/installed-cluster: $(VENV)/installed-dev requirements-cluster.lock
+	pip install --quiet --disable-pip-version-check -r requirements-cluster.lock
 	touch $@

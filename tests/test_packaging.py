@@ -1,10 +1,12 @@
 import re
 from pathlib import Path
 
+import pytest
 import yaml
 
 ROOT = Path(__file__).parents[1]
 RULE = re.compile(r"^rule (\w+):\n(.*?)(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
+LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-cluster.lock")
 PIN = re.compile(r"^([A-Za-z0-9_.-]+)==([^ ;]+)")
 
 
@@ -29,14 +31,15 @@ def test_the_conda_environment_has_the_pins_of_the_lock():
         assert versions <= locked[name], name
 
 
-def test_the_development_lock_agrees_with_the_lock():
-    development = read_pins("requirements-dev.lock")
+@pytest.mark.parametrize("other", ["requirements-dev.lock", "requirements-cluster.lock"])
+def test_the_other_locks_agree_with_the_lock(other):
+    found = read_pins(other)
     for name, versions in read_pins("requirements.lock").items():
-        assert development[name] == versions, name
+        assert found[name] == versions, name
 
 
 def test_locks_name_no_index():
-    for name in ("requirements.lock", "requirements-dev.lock"):
+    for name in LOCKS:
         assert "://" not in (ROOT / name).read_text()
         assert "--" not in (ROOT / name).read_text()
 
