@@ -28,7 +28,7 @@ experiments:
     search: {dims: [7, 8]}
     published: {paper: CMOLRS, table: Table I, dataset: WIKI, method: CCA}
 datasets:
-  wikipedia: {validation: 231, seed: 0}
+  wikipedia: {protocol: cmolrs, validation: 231, seed: 0}
 features:
   sift: {plugin: published, matrix: sift, modality: image}
   lda: {plugin: published, matrix: lda, modality: text}
@@ -75,7 +75,7 @@ MESSAGES = [
     (f"{EXPERIMENT}/metod", "cca", ["experiments.wiki_cca.metod: unknown key", "dataset, views"]),
     (f"{EXPERIMENT}/published/row", "a", ["wiki_cca.published.row: unknown key", "paper, table"]),
     ("tables/wiki/metric", ["mAP"], ["tables.wiki.metric: unknown key", "title, note"]),
-    ("datasets/wikipedia/test", 3, ["datasets.wikipedia.test: unknown key", "validation, seed"]),
+    ("datasets/wikipedia/test", 3, ["wikipedia.test: unknown key", "protocol, validation, seed"]),
     ("features/sift/dims", 3, ["features.sift.dims: unknown key", "matrix, modality"]),
     ("methods/cca/margin", 1.0, ["methods.cca.margin: unknown key", "dims, ridge, power"]),
     (f"{EXPERIMENT}/options", {"rigde": 0.0}, ["wiki_cca.options.rigde: unknown key", "ridge"]),
