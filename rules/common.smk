@@ -13,6 +13,7 @@ sys.path.insert(0, "src")
 
 from crossmodal import params, plugins
 from crossmodal.errors import CrossmodalError
+from crossmodal.files import digest
 from crossmodal.prepared import FILES
 
 # bash strict mode is Snakemake's own prefix, which this one replaces
@@ -68,9 +69,16 @@ def raw_files(dataset):
     return [f"{raw_folder(dataset)}/{s.file}" for s in PARAMS.dataset_of(dataset).sources]
 
 
+def stamp(files):
+    """Hash of names, sizes and times: as inputs, a user's files would fill records and logs."""
+    return digest(*((str(f), f.stat().st_size, f.stat().st_mtime_ns) for f in files))
+
+
 def prepare_spec(wildcards):
     """What preparing a dataset depends on."""
-    return spec("prepare", "datasets", PARAMS.plugin("datasets", wildcards.dataset))
+    entry = PARAMS.plugin("datasets", wildcards.dataset)
+    files = PARAMS.dataset_of(wildcards.dataset).files()
+    return spec("prepare", "datasets", {**entry, "files": stamp(files)})
 
 
 def prepared_files(wildcards):

@@ -8,8 +8,7 @@ rule prepare:
 
 rule prepare_dataset:
     input:
-        published=ancient(lambda wc: raw_files(wc.dataset)),
-        own=lambda wc: PARAMS.dataset_of(wc.dataset).files(),
+        ancient(lambda wc: raw_files(wc.dataset)),
     output:
         files=expand("data/prepared/{{dataset}}/{file}", file=FILES),
     log:

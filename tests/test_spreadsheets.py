@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 
 from crossmodal.errors import CrossmodalError
@@ -83,5 +81,3 @@ def test_paths_out_of_the_folder_are_refused(tmp_path, name):
         CrossmodalError, match=r"items\.csv: row 2, column 'image': .* leads out of"
     ):
         row.path("image")
-    assert row["text"] == ""
-    assert isinstance(row.table, Path)

@@ -198,5 +198,7 @@ def test_its_files_are_the_csv_and_what_it_names_as_far_as_it_is_there(folder):
     assert {str(path) for path in dataset.files()} == expected
     (folder / "photos/sea.png").unlink()
     assert {str(path) for path in dataset.files()} == expected - {"mine/photos/sea.png"}
-    (folder / "items.csv").unlink()
+    (folder / "items.csv").write_text("no;columns\n")
     assert {str(path) for path in dataset.files()} == {"mine/items.csv"}
+    (folder / "items.csv").unlink()
+    assert dataset.files() == []

@@ -54,7 +54,7 @@ class Dataset(ABC):
         """Number of items that each split must have, asserted after `prepare`; None: any."""
 
     def files(self) -> list[Path]:
-        """The user's own files that `prepare` reads; a change of one prepares the dataset again."""
+        """The user's own files that `prepare` reads; when one changes, it is called again."""
         return []
 
     @abstractmethod

@@ -62,12 +62,13 @@ class Folder(Dataset):
         """Any number of items will do."""
 
     def files(self) -> list[Path]:
-        """The CSV and the files it names, as far as they are there."""
-        if not self.csv.is_file():
-            return [self.csv]
-        rows = read_rows(self.csv, COLUMNS)
-        named = (row.path(column) for row in rows for column in READABLE if row[column])
-        return [self.csv, *filter(Path.is_file, dict.fromkeys(named))]
+        """The CSV and the files it names, as far as they are there; `prepare` tells what is not."""
+        try:
+            rows = read_rows(self.csv, COLUMNS)
+            named = [row.path(column) for row in rows for column in READABLE if row[column]]
+        except CrossmodalError:
+            named = []
+        return [path for path in dict.fromkeys([self.csv, *named]) if path.is_file()]
 
     def prepare(self, raw: Path, out: Writer) -> None:
         """Read the CSV and the files it names; nothing is read from `raw`."""

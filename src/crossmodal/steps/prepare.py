@@ -11,7 +11,7 @@ def prepare(spec: dict[str, Any], raw: Path, output: Path) -> None:
     """Write the prepared dataset into the folder `output`.
 
     Args:
-        spec: `plugin` and `options`.
+        spec: `plugin` and `options`; what else is in it is not read.
         raw: Folder of the published files.
         output: Folder that gets items.csv, captions.csv, splits.csv and media.zip.
 
