@@ -22,6 +22,11 @@ def test_a_method_without_a_curve_has_the_validation_score_of_its_fit():
     assert learning_curve([[], []], runs) == [[0, 0.5, ""]]
 
 
+def test_a_method_that_logs_its_loss_alone_has_the_validation_score_of_its_fit_too():
+    curve = [{"triplets": "1000", "loss": "0.9"}, {"triplets": "2000", "loss": "0.5"}]
+    assert learning_curve([curve], [{"model": {"validation": 0.25}}]) == [[0, 0.25, ""]]
+
+
 def test_a_precision_curve_is_the_mean_of_directions_and_seeds_at_scopes_that_all_have():
     runs = [
         {"precision_scope": {"a-to-b": {"1": 0.1, "10": 0.5, "5": 0.2}, "b-to-a": {"1": 0.3}}},

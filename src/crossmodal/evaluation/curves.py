@@ -16,12 +16,14 @@ def learning_curve(
     Args:
         curves: Learning curve of each seed; the first column counts (epochs, triplets). A seed
             whose training is not over at a step counts with its steps so far.
-        runs: Metrics of each seed, for methods without a curve: their fit is step 0.
+        runs: Metrics of each seed, for methods that do not look at the validation split while they
+            learn: their fit is step 0.
     """
     rows: dict[float, list[dict[str, str]]] = {}
     for curve in curves:
         for row in curve:
-            rows.setdefault(float(next(iter(row.values()))), []).append(row)
+            if "validation" in row:
+                rows.setdefault(float(next(iter(row.values()))), []).append(row)
     if not rows:
         return [[0, mean(run["model"]["validation"] for run in runs), ""]]
     return [
