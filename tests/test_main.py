@@ -180,6 +180,8 @@ def test_the_module_runs_and_fails_without_a_traceback(tmp_path):
 
 
 UNFINISHED = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background shell ignores it
 import sys, time
 from crossmodal import __main__, files
 from crossmodal.steps import acquire
