@@ -153,10 +153,14 @@ def evaluate_spec(wildcards):
     return spec("evaluate", "methods", {"plugin": plugin})
 
 
-def experiment_runs(wildcards):
+def runs_of(experiment):
     """Metrics of all seeds of an experiment."""
-    name = wildcards.experiment
-    return [f"results/runs/{name}/seed{seed}.json" for seed in PARAMS.seeds_of(name)]
+    return [f"results/runs/{experiment}/seed{seed}.json" for seed in PARAMS.seeds_of(experiment)]
+
+
+def experiment_runs(wildcards):
+    """Metrics of all seeds of the wildcard's experiment."""
+    return runs_of(wildcards.experiment)
 
 
 def experiment_curves(wildcards):
@@ -180,11 +184,8 @@ def figures_spec(wildcards):
 
 def table_runs(wildcards):
     """Metrics of all runs that a table shows."""
-    return [
-        f"results/runs/{experiment}/seed{seed}.json"
-        for experiment in PARAMS.tables[wildcards.table].experiments
-        for seed in PARAMS.seeds_of(experiment)
-    ]
+    shown = PARAMS.tables[wildcards.table].experiments
+    return [run for experiment in shown for run in runs_of(experiment)]
 
 
 def table_spec(wildcards):

@@ -132,6 +132,6 @@ rule merge:
         runtime=1,
         gpu=0,
     params:
-        spec=spec("merge", None, {}),
+        spec=lambda wc: spec("merge", None, {}),
     shell:
         "python -m crossmodal merge {output.page} {output.metrics} {input.tables} 2>&1 | tee {log}"
