@@ -18,9 +18,9 @@ from pydantic import Field
 from crossmodal.archives import Archive
 from crossmodal.datasets.base import Dataset, Source
 from crossmodal.errors import CrossmodalError
-from crossmodal.prepared import Writer
 from crossmodal.progress import track
 from crossmodal.splits import HeldOut
+from crossmodal.writer import Writer
 
 HOSTS = (
     "http://press.liacs.nl/mirflickr/mirflickr25k.v3b",

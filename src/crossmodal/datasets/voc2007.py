@@ -18,9 +18,9 @@ from crossmodal.archives import Archive
 from crossmodal.datasets.base import Dataset, Source
 from crossmodal.errors import CrossmodalError
 from crossmodal.matlab import read_matlab
-from crossmodal.prepared import Writer
 from crossmodal.progress import track
 from crossmodal.splits import HeldOut
+from crossmodal.writer import Writer
 
 HOSTS = (
     "http://host.robots.ox.ac.uk/pascal/VOC/voc2007",

@@ -16,8 +16,8 @@ from pydantic import Field
 from crossmodal.datasets.base import Dataset, Source
 from crossmodal.errors import CrossmodalError
 from crossmodal.matlab import read_matlab
-from crossmodal.prepared import Writer
 from crossmodal.splits import HeldOut
+from crossmodal.writer import Writer
 
 ARCHIVE = "http://www.svcl.ucsd.edu/projects/crossmodal/wikipedia_dataset.zip"
 PARTS = {"train": ("trainset_txt_img_cat.list", "tr"), "test": ("testset_txt_img_cat.list", "te")}
