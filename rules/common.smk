@@ -153,6 +153,12 @@ def evaluate_spec(wildcards):
     return spec("evaluate", "methods", {"plugin": plugin})
 
 
+def title_of(wildcards):
+    """Title of a figure of one experiment."""
+    shown = PARAMS.experiments[wildcards.experiment]
+    return f"{shown.label}, {shown.dataset}"
+
+
 def runs_of(experiment):
     """Metrics of all seeds of an experiment."""
     return [f"results/runs/{experiment}/seed{seed}.json" for seed in PARAMS.seeds_of(experiment)]

@@ -54,7 +54,7 @@ PARAMS = {
             "tap": "post",
             "seed": 0,
         },
-        "fc7": {"activations": "activations"},
+        "fc7": {"activations": "activations", "normalise": True},
         "bow": {"size": 200, "weighting": "counts", "unit": "item", "stop_words": True},
     },
     "methods": {
