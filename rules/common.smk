@@ -1,10 +1,7 @@
 # Checks params.yaml and offers the input functions of the rules.
-import functools
-import hashlib
 import json
 import os
 import sys
-from modulefinder import ModuleFinder
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -15,6 +12,7 @@ from crossmodal import params, plugins
 from crossmodal.errors import CrossmodalError
 from crossmodal.files import digest
 from crossmodal.prepared import FILES
+from crossmodal.source import code
 
 # bash strict mode is Snakemake's own prefix, which this one replaces
 shell.prefix("set -euo pipefail; export PYTHONPATH=src; ")
@@ -39,16 +37,6 @@ wildcard_constraints:
     experiment="|".join(PARAMS.experiments),
     table="|".join(PARAMS.tables),
     seed=r"\d+",
-
-
-@functools.cache
-def code(*modules):
-    """Hash of the source of `modules` and of all that they import from src/, transitively."""
-    finder = ModuleFinder(path=["src"])
-    for module in modules:
-        finder.import_hook(module)
-    files = sorted({m.__file__ for m in finder.modules.values() if m.__file__})
-    return hashlib.sha256(b"".join(Path(f).read_bytes() for f in files)).hexdigest()[:16]
 
 
 def spec(step, kind, entry):
