@@ -7,7 +7,7 @@ from crossmodal import source
 
 FILES = {
     "__init__.py": "",
-    "job.py": "import json\n\nfrom toy import helper\n\n\ndef run():\n    from toy.deep.inner import x\n",
+    "job.py": "import json\nfrom toy import helper\ndef run():\n    from toy.deep.inner import x\n",
     "helper.py": "import toy.other\n",
     "other.py": "",
     "deep/__init__.py": "from toy import late\n",
@@ -46,9 +46,9 @@ def test_the_hash_changes_with_what_is_imported_and_with_nothing_else(toy, name)
 
 @pytest.mark.parametrize("module", ["steps.train", "methods.vase", "datasets.nuswide"])
 def test_what_is_read_is_what_the_standard_library_finds(module, monkeypatch):
+    forget()
     read, content = set(), source._content
     monkeypatch.setattr(source, "_content", lambda name: read.add(name) or content(name))
-    forget()
     source.code(f"crossmodal.{module}")
     finder = ModuleFinder(path=[str(source.PACKAGE.parent)])
     finder.import_hook(f"crossmodal.{module}")

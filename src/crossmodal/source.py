@@ -49,7 +49,7 @@ def _imports(module: str) -> frozenset[str]:
 
 
 def _named(node: ast.AST) -> Iterator[str]:
-    """Names that an import statement may mean: `from a import b` is a, and a.b if it is a module."""
+    """Names a statement may import: `from a import b` is a, and a.b if that is a module."""
     if isinstance(node, ast.Import):
         yield from (alias.name for alias in node.names)
     elif isinstance(node, ast.ImportFrom) and node.module:
