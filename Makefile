@@ -1,5 +1,6 @@
 # make tables: install everything, then run the main job on the embedded dataset
 # make test:   install everything, then run the tests
+# make test-workflow: run the tests that drive whole workflows, with DVC, for some minutes
 # make test-kubernetes: plan the workflow's jobs as pods
 # make test-slurm: start a Slurm on this machine (root, Debian), run the workflow's jobs through it
 # make lint:   formatters and linters, as CI runs them
@@ -8,16 +9,21 @@
 PYTHON ?= python3
 CORES ?= $(shell nproc)
 VENV := .venv
+# as many tests as processors at a time
+PYTEST := OMP_NUM_THREADS=1 pytest --numprocesses auto --dist loadfile
 export PATH := $(abspath $(VENV))/bin:$(PATH)
 
-.PHONY: tables test test-kubernetes test-slurm lint lock
+.PHONY: tables test test-workflow test-kubernetes test-slurm lint lock
 
 tables: $(VENV)/installed
 	snakemake --cores $(CORES) results/tables/all.md
 	cat results/tables/all.md
 
 test: $(VENV)/installed-dev
-	OMP_NUM_THREADS=1 pytest --numprocesses auto --dist loadfile
+	$(PYTEST)
+
+test-workflow: $(VENV)/installed-dev
+	$(PYTEST) -m long
 
 test-kubernetes: $(VENV)/installed-cluster
 	pytest tests/cluster/test_kubernetes.py

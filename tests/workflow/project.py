@@ -67,6 +67,7 @@ PARAMS = {
             "feature_share": 0.25,
             "activation": 0.4,
             "slope": 0.1,
+            "schedule": "sigmoid",
             "input_norm": "zscore",
             "learning_rate": 0.005,
             "momentum": 0.9,
