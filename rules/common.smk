@@ -15,6 +15,7 @@ from crossmodal import params, plugins
 from crossmodal.errors import CrossmodalError
 from crossmodal.files import digest
 from crossmodal.prepared import FILES
+from crossmodal.schema import STEP
 
 # bash strict mode is Snakemake's own prefix, which this one replaces
 shell.prefix("set -euo pipefail; export PYTHONPATH=src; ")
@@ -28,7 +29,7 @@ if PARAMS.mirror:
     os.environ.setdefault("CROSSMODAL_MIRROR", PARAMS.mirror)
 
 SUITE = PARAMS.suites[PARAMS.suite]
-RUNS = {e: PARAMS.seeds_of(e) for t in SUITE for e in PARAMS.tables[t].experiments}
+RUNS = {e: PARAMS.seeds_of(e) for t in SUITE for e in PARAMS.shown_in(t)}
 DATASETS = sorted({PARAMS.experiments[e].dataset for e in RUNS})
 
 
@@ -38,6 +39,7 @@ wildcard_constraints:
     feature="|".join(PARAMS.features),
     experiment="|".join(PARAMS.experiments),
     table="|".join(PARAMS.tables),
+    figure="|".join(PARAMS.figures) or "none",
     seed=r"\d+",
 
 
@@ -155,8 +157,7 @@ def evaluate_spec(wildcards):
 
 def experiment_runs(wildcards):
     """Metrics of all seeds of an experiment."""
-    name = wildcards.experiment
-    return [f"results/runs/{name}/seed{seed}.json" for seed in PARAMS.seeds_of(name)]
+    return all_runs([wildcards.experiment])
 
 
 def experiment_curves(wildcards):
@@ -174,21 +175,46 @@ def table_curves(wildcards):
 def figures_spec(wildcards):
     """What a table's figures show, and how."""
     table = PARAMS.tables[wildcards.table]
-    shown = [[name, PARAMS.experiments[name].label] for name in table.experiments]
+    shown = [[name, PARAMS.experiments[name].row()] for name in table.experiments]
     return spec("figures", None, {"title": table.title, "experiments": shown})
+
+
+def all_runs(experiments):
+    """Metrics of all runs of some experiments."""
+    return [f"results/runs/{e}/seed{seed}.json" for e in experiments for seed in PARAMS.seeds_of(e)]
 
 
 def table_runs(wildcards):
     """Metrics of all runs that a table shows."""
-    return [
-        f"results/runs/{experiment}/seed{seed}.json"
-        for experiment in PARAMS.tables[wildcards.table].experiments
-        for seed in PARAMS.seeds_of(experiment)
-    ]
+    return all_runs(PARAMS.tables[wildcards.table].experiments)
+
+
+def table_figures(wildcards):
+    """Figures below a table that params.yaml describes."""
+    return [f"results/figures/{name}.svg" for name in PARAMS.tables[wildcards.table].figures]
+
+
+def figure_files(wildcards):
+    """What a figure is drawn from: learning curves, or metrics of all runs."""
+    figure = PARAMS.figures[wildcards.figure]
+    if figure.x == STEP:
+        return [f"results/curves/learning/{e}.csv" for e in figure.experiments]
+    return all_runs(figure.experiments)
+
+
+def shown_spec(step, **shown):
+    """A table or a figure, and the experiments that it shows."""
+    (part,) = shown.values()
+    dump = {name: value.model_dump() for name, value in shown.items()}
+    dump["experiments"] = {e: PARAMS.experiments[e].model_dump() for e in part.experiments}
+    return spec(step, None, dump)
 
 
 def table_spec(wildcards):
     """What a table shows, and how."""
-    table = PARAMS.tables[wildcards.table]
-    shown = {e: PARAMS.experiments[e].model_dump() for e in table.experiments}
-    return spec("tabulate", None, {"table": table.model_dump(), "experiments": shown})
+    return shown_spec("tabulate", table=PARAMS.tables[wildcards.table])
+
+
+def figure_spec(wildcards):
+    """What a figure shows, and how."""
+    return shown_spec("plot", figure=PARAMS.figures[wildcards.figure])

@@ -82,10 +82,37 @@ rule figures:
         " --curves results/curves 2>&1 | tee {log}"
 
 
+rule plot:
+    input:
+        figure_files,
+    output:
+        svg=report(
+            "results/figures/{figure}.svg",
+            category="Figures",
+            subcategory="Options and training",
+            labels={"figure": "{figure}"},
+        ),
+        csv="results/figures/{figure}.csv",
+    log:
+        "logs/evaluate/{figure}.plot.log",
+    conda:
+        "../envs/crossmodal.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=10,
+        gpu=0,
+    params:
+        spec=figure_spec,
+    shell:
+        "python -m crossmodal plot {params.spec:q} {output.svg} {input} 2>&1 | tee {log}"
+
+
 rule tabulate:
     input:
         runs=table_runs,
         figures=rules.figures.output,
+        further=table_figures,
         published=local("src/crossmodal/published/retrieval.csv"),
     output:
         markdown=report(

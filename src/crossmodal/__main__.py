@@ -159,6 +159,18 @@ def figures(
 
 
 @app.command()
+def plot(
+    spec: Spec,
+    output: Output,
+    files: Annotated[list[Path], typer.Argument(help="Metrics, or learning curves.")],
+) -> None:
+    """Draw a figure over experiments: a metric against an option, or against the training."""
+    from crossmodal.steps.plot import plot
+
+    plot(spec, output, files)
+
+
+@app.command()
 def merge(
     page: Output,
     metrics: Output,

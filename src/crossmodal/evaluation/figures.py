@@ -1,6 +1,6 @@
 """Line figures as SVG: text stays text, and equal data give equal bytes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import matplotlib
@@ -30,11 +30,13 @@ class Line:
         label: Its name in the legend.
         x: Positions, increasing.
         y: Values, as many.
+        spread: Half the length of each error bar; none are drawn without.
     """
 
     label: str
     x: list[float]
     y: list[float]
+    spread: list[float] = field(default_factory=list)
 
 
 def draw_lines(
@@ -55,6 +57,8 @@ def draw_lines(
             if len(line.x) == 1:
                 across = area.get_yaxis_transform()  # x from 0 to 1, whatever the data
                 area.plot([0, 1], line.y * 2, "--", transform=across, label=line.label)
+            elif line.spread:
+                area.errorbar(line.x, line.y, line.spread, label=line.label, marker="o", capsize=2)
             else:
                 area.plot(line.x, line.y, label=line.label)
         area.set(title=title, xlabel=axes[0], ylabel=axes[1])
