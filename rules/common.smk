@@ -179,6 +179,19 @@ def figures_spec(wildcards):
     return spec("figures", None, {"title": table.title, "experiments": shown})
 
 
+def shown_files(wildcards):
+    """What a page of examples shows: texts and media of an experiment's dataset."""
+    folder = f"data/prepared/{dataset_of(wildcards)}"
+    return [f"{folder}/{name}" for name in ("items.csv", "captions.csv", "media.zip")]
+
+
+def examples_spec(wildcards):
+    """What a page of examples depends on; the method's options come with the embeddings."""
+    plugin = PARAMS.fit_job(wildcards.experiment)["plugin"]
+    label = PARAMS.experiments[wildcards.experiment].row()
+    return spec("examples", "methods", {"plugin": plugin, "label": label})
+
+
 def all_runs(experiments):
     """Metrics of all runs of some experiments."""
     return [f"results/runs/{e}/seed{seed}.json" for e in experiments for seed in PARAMS.seeds_of(e)]

@@ -27,6 +27,29 @@ rule metrics:
         " --seed {wildcards.seed} 2>&1 | tee {log}"
 
 
+rule examples:
+    input:
+        embeddings="embeddings/{experiment}/seed0.h5",
+        dataset=shown_files,
+    output:
+        "results/examples/{experiment}.html",
+    log:
+        "logs/evaluate/{experiment}/examples.log",
+    conda:
+        "../envs/crossmodal.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=30,
+        gpu=0,
+    params:
+        spec=examples_spec,
+        dataset=dataset_of,
+    shell:
+        "python -m crossmodal examples {params.spec:q} {output} --embeddings {input.embeddings}"
+        " --dataset data/prepared/{params.dataset} 2>&1 | tee {log}"
+
+
 rule curves:
     input:
         runs=experiment_runs,

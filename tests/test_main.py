@@ -45,6 +45,16 @@ CALLS = {
         "evaluate.evaluate",
         [SPEC, Path("a.json"), Path("a.h5"), 3],
     ),
+    "examples": (
+        [json.dumps(SPEC), "a.html", "--dataset", "data", "--embeddings", "a.h5"],
+        "examples.examples",
+        [SPEC, Path("a.html"), Path("data"), Path("a.h5")],
+    ),
+    "plot": (
+        [json.dumps(SPEC), "a.svg", "0.json", "1.json"],
+        "plot.plot",
+        [SPEC, Path("a.svg"), [Path("0.json"), Path("1.json")]],
+    ),
     "tabulate": (
         [json.dumps(SPEC), "a.md", "0.json", "1.json"],
         "tabulate.tabulate",

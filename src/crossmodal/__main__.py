@@ -125,6 +125,19 @@ def evaluate(
 
 
 @app.command()
+def examples(
+    spec: Spec,
+    output: Output,
+    dataset: Dataset,
+    embeddings: Annotated[Path, typer.Option(help="Embeddings of the run.")],
+) -> None:
+    """Show queries and their first results, and the worst failures, on one HTML page."""
+    from crossmodal.steps.examples import examples
+
+    examples(spec, output, dataset, embeddings)
+
+
+@app.command()
 def tabulate(spec: Spec, output: Output, runs: Runs) -> None:
     """Write a table, as Markdown and as CSV, of published next to reproduced numbers."""
     from crossmodal.steps.tabulate import tabulate

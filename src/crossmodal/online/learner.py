@@ -9,7 +9,7 @@ from crossmodal.errors import CrossmodalError
 from crossmodal.online.hinge import Margin
 from crossmodal.online.triplets import Sampler
 
-LISTS_PER_BLOCK = 1000
+LISTS_PER_BLOCK = 4000
 
 
 class Options(NamedTuple):

@@ -90,7 +90,13 @@ def loreta_step(factors: Factors, p: np.ndarray, q: np.ndarray) -> None:
         p: Query side of the ascent direction, times the step size, (p,).
         q: Document side of the ascent direction, (q,).
     """
-    p_inside = project(factors.query, p).astype(np.float64)
+    _step(factors, p, q, project(factors.query, p))
+
+
+@compiled
+def _step(factors: Factors, p: np.ndarray, q: np.ndarray, along: np.ndarray) -> None:
+    """A step whose A' p (k,) is known."""
+    p_inside = along.astype(np.float64)
     q_inside = project(factors.document, q).astype(np.float64)
     a = project(factors.query_inverse, p_inside)
     b = project(factors.document_inverse, q_inside)
@@ -119,7 +125,8 @@ def _learn(
     for step in range(steps[0], steps[1]):
         query, found = draw_list(batch.sampler, step, rng, pairs)
         p[:] = batch.queries[query]
-        towards = expand(factors.document, project(factors.query, p))  # W' x, (q,)
+        along = project(factors.query, p)
+        towards = expand(factors.document, along)  # W' x, (q,)
         losses, violations = list_hinge(
             towards,
             batch.documents,
@@ -130,7 +137,8 @@ def _learn(
         )
         if violations > 0:
             p *= options.step_size
-            loreta_step(factors, p, q)
+            along *= options.step_size
+            _step(factors, p, q, along)
         loss, violating, seen = loss + losses, violating + violations, seen + found
     return loss, violating, seen
 
