@@ -61,7 +61,7 @@ def test_loss_and_gradient_are_those_of_the_formula(relations, labelled, rng):
 def test_the_size_of_blocks_changes_nothing(relations, labelled, monkeypatch, rng):
     matrix = torch.from_numpy(rng.standard_normal((6, 5)))
     whole = relations.gradient(matrix)
-    monkeypatch.setattr(lrbs, "PAIRS_PER_BLOCK", 1000)
+    monkeypatch.setitem(lrbs.PAIRS_PER_BLOCK, "cpu", 1000)
     views, labels = labelled
     sides = [(torch.from_numpy(x), torch.from_numpy(labels).float()) for x in views.values()]
     blocks = Relations(*sides)

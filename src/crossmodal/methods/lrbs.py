@@ -7,7 +7,7 @@ y_ij is +1 if items i and j share a label, else -1; w_ij gives both kinds half o
 Source: C. Kang, S. Liao, Y. He, J. Wang, W. Niu, S. Xiang, C. Pan, Cross-modal similarity learning:
 a low rank bilinear formulation, CIKM 2015. Its loss was not at hand: the balanced logistic loss is
 our reconstruction; the penalty and the accelerated proximal gradient are the paper's. Cost: each
-iteration passes over all n^2 pairs twice, 6 n^2 max(p, q) operations, in blocks of 128 MB.
+iteration passes over all n^2 pairs twice, 6 n^2 max(p, q) operations, in blocks of a bounded size.
 """
 
 import math
@@ -27,7 +27,7 @@ from crossmodal.methods.base import Direction, Method, Run
 from crossmodal.online.preprocessing import Normalise, fit_preprocessing, preprocess
 from crossmodal.progress import track
 
-PAIRS_PER_BLOCK = 2**24
+PAIRS_PER_BLOCK = {"cpu": 2**19, "cuda": 2**26}  # what caches hold, or what keeps a GPU busy
 
 
 class LRBS(Method):
@@ -126,7 +126,7 @@ class Relations:
         self, first: tuple[torch.Tensor, torch.Tensor], second: tuple[torch.Tensor, torch.Tensor]
     ) -> None:
         (self.rows, self.labels), (self.others, self.other_labels) = first, second
-        self.size = max(1, PAIRS_PER_BLOCK // len(self.others))
+        self.size = max(1, PAIRS_PER_BLOCK[self.rows.device.type] // len(self.others))
         similar = sum(int(shared.sum()) for _, shared in self._blocks())
         dissimilar = len(self.rows) * len(self.others) - similar
         # one kind may be absent
