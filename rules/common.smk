@@ -204,7 +204,28 @@ def table_runs(wildcards):
 
 def table_figures(wildcards):
     """Figures below a table that params.yaml describes."""
-    return [f"results/figures/{name}.svg" for name in PARAMS.tables[wildcards.table].figures]
+    table = PARAMS.tables[wildcards.table]
+    shown = [f"results/figures/{name}.svg" for name in table.figures]
+    return shown + ([f"results/figures/{wildcards.table}/map.svg"] if table.map else [])
+
+
+def mapped(wildcards):
+    """The experiment that a table's map shows."""
+    return PARAMS.tables[wildcards.table].map.experiment
+
+
+def map_files(wildcards):
+    """Embeddings, and the labels that a map looks for."""
+    folder = f"data/prepared/{PARAMS.experiments[mapped(wildcards)].dataset}"
+    return [f"embeddings/{mapped(wildcards)}/seed0.h5", f"{folder}/items.csv"]
+
+
+def map_spec(wildcards):
+    """What a map shows."""
+    spec_of = PARAMS.experiments[mapped(wildcards)]
+    labels = PARAMS.tables[wildcards.table].map.labels
+    shown = {"title": spec_of.row(), "labels": labels, "protocol": spec_of.labels}
+    return spec("map", None, shown)
 
 
 def figure_files(wildcards):

@@ -131,6 +131,33 @@ rule plot:
         "python -m crossmodal plot {params.spec:q} {output.svg} {input} 2>&1 | tee {log}"
 
 
+rule map:
+    input:
+        map_files,
+    output:
+        report(
+            "results/figures/{table}/map.svg",
+            category="Figures",
+            subcategory="Maps",
+            labels={"table": "{table}"},
+        ),
+    log:
+        "logs/evaluate/{table}/map.log",
+    conda:
+        "../envs/crossmodal.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+        gpu=0,
+    params:
+        spec=map_spec,
+        dataset=lambda wc: PARAMS.experiments[mapped(wc)].dataset,
+    shell:
+        "python -m crossmodal map {params.spec:q} {output} --embeddings {input[0]}"
+        " --dataset data/prepared/{params.dataset} 2>&1 | tee {log}"
+
+
 rule tabulate:
     input:
         runs=table_runs,

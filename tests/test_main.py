@@ -50,6 +50,11 @@ CALLS = {
         "examples.examples",
         [SPEC, Path("a.html"), Path("data"), Path("a.h5")],
     ),
+    "map": (
+        [json.dumps(SPEC), "a.svg", "--dataset", "data", "--embeddings", "a.h5"],
+        "map.draw_map",
+        [SPEC, Path("a.svg"), Path("data"), Path("a.h5")],
+    ),
     "plot": (
         [json.dumps(SPEC), "a.svg", "0.json", "1.json"],
         "plot.plot",

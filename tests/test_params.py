@@ -132,6 +132,12 @@ MESSAGES = [
     ("methods/cca/plugin", "ccca", ["methods.cca.plugin", "'ccca'", "cca"]),
     ("methods/cca/plugin", 5, ["methods.cca.plugin", "5", "cca"]),
     ("tables/wiki/figures", ["dims"], ["tables.wiki.figures", "'dims'", "known: none"]),
+    (
+        "tables/wiki/map",
+        {"experiment": "cca", "labels": ["a", "b"]},
+        ["wiki.map.experiment: 'cca'"],
+    ),
+    ("tables/wiki/map", {"experiment": "wiki_cca", "labels": ["a"]}, ["at least 2 items"]),
     # what does not fit together
     (f"{EXPERIMENT}/views/text", "sift", ["wiki_cca.views.text", "'sift' describes image"]),
     ("features/lda/modality", "image", ["wiki_cca.views.text", "'lda' describes image"]),

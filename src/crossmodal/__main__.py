@@ -183,6 +183,19 @@ def plot(
     plot(spec, output, files)
 
 
+@app.command(name="map")
+def draw_map(
+    spec: Spec,
+    output: Output,
+    dataset: Dataset,
+    embeddings: Annotated[Path, typer.Option(help="Embeddings of the run.")],
+) -> None:
+    """Draw the embeddings of test items with two labels in a plane."""
+    from crossmodal.steps.map import draw_map
+
+    draw_map(spec, output, dataset, embeddings)
+
+
 @app.command()
 def merge(
     page: Output,

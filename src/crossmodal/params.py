@@ -99,9 +99,10 @@ class Params(Strict):
 
     def shown_in(self, table: str) -> list[str]:
         """Experiments that a table or one of its figures shows."""
-        figures = [self.figures[name] for name in self.tables[table].figures]
-        shown = [self.tables[table], *figures]
-        return list(dict.fromkeys(e for part in shown for e in part.experiments))
+        spec = self.tables[table]
+        shown = [spec.experiments, *(self.figures[name].experiments for name in spec.figures)]
+        shown.append([spec.map.experiment] if spec.map else [])
+        return list(dict.fromkeys(experiment for part in shown for experiment in part))
 
     def check(self, key: str) -> None:
         """Check every name and option against what exists, and keep the facts.
@@ -124,6 +125,8 @@ class Params(Strict):
                 _member(experiment, self.experiments, f"tables.{name}.experiments")
             for figure in table.figures:
                 _member(figure, self.figures, f"tables.{name}.figures")
+            if table.map:
+                _member(table.map.experiment, self.experiments, f"tables.{name}.map.experiment")
         for name in self.features:
             for source in self.feature_of(name).of:
                 _member(source, self.features, f"features.{name}")

@@ -84,6 +84,13 @@ class Experiment(Strict):
         return ", ".join([self.label, *options])
 
 
+class Map(Strict):
+    """A plane on which test items of two labels stand as an experiment's embeddings do."""
+
+    experiment: str
+    labels: Annotated[list[str], Field(min_length=2, max_length=2)]
+
+
 class Table(Strict):
     """One file in results/tables/."""
 
@@ -93,6 +100,7 @@ class Table(Strict):
     metrics: Annotated[list[Metric], Field(min_length=1)]
     retrieval: Retrieval = "cross-modal"
     figures: list[str] = Field([], description="Keys of `figures`, shown below the table")
+    map: Map | None = Field(None, description="Drawn below the table")
 
 
 class Figure(Strict):

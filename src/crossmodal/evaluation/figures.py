@@ -1,4 +1,4 @@
-"""Line figures as SVG: text stays text, and equal data give equal bytes."""
+"""Figures as SVG: text stays text, and equal data give equal bytes."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -7,7 +7,9 @@ import matplotlib
 
 matplotlib.use("svg")
 
+import numpy as np
 from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
 
 from crossmodal.files import replacing
 
@@ -39,6 +41,23 @@ class Line:
     spread: list[float] = field(default_factory=list)
 
 
+def draw_points(path: Path, groups: dict[str, tuple[np.ndarray, str]], title: str) -> None:
+    """Draw groups of points in a plane without scales into one SVG.
+
+    Args:
+        path: The file.
+        groups: Points (n, 2) and marker of each group, by its name in the legend.
+        title: Above the figure.
+    """
+    with plt.rc_context(STYLE):
+        figure, area = plt.subplots(figsize=(6.4, 5.0), layout="constrained")
+        for label, (points, marker) in groups.items():
+            area.scatter(*points.T, s=18, marker=marker, alpha=0.7, label=label)
+        area.set(title=title, xticks=[], yticks=[])
+        area.legend()
+        _save(path, figure)
+
+
 def draw_lines(
     path: Path, lines: list[Line], title: str, axes: tuple[str, str], logarithmic: bool = False
 ) -> None:
@@ -65,6 +84,10 @@ def draw_lines(
         if logarithmic:
             area.set_xscale("log")
         area.legend()
-        with replacing(path) as temporary:
-            figure.savefig(temporary, format="svg", metadata={"Date": None})
-        plt.close(figure)
+        _save(path, figure)
+
+
+def _save(path: Path, figure: Figure) -> None:
+    with replacing(path) as temporary:
+        figure.savefig(temporary, format="svg", metadata={"Date": None})
+    plt.close(figure)

@@ -154,6 +154,7 @@ def to_markdown(name: str, table: Table, rows: list[Row]) -> str:
     parts += [f"**{direction}**\n\n{_lines(rows, direction)}" for direction in directions]
     parts += [f"![{title}](../figures/{name}/{file}.svg)" for file, title in FIGURES.items()]
     parts += [f"![{figure}](../figures/{figure}.svg)" for figure in table.figures]
+    parts += [f"![Map](../figures/{name}/map.svg)"] if table.map else []
     return "\n\n".join(parts) + "\n"
 
 
