@@ -7,7 +7,8 @@ y_ij is +1 if items i and j share a label, else -1; w_ij gives both kinds half o
 Source: C. Kang, S. Liao, Y. He, J. Wang, W. Niu, S. Xiang, C. Pan, Cross-modal similarity learning:
 a low rank bilinear formulation, CIKM 2015. Its loss was not at hand: the balanced logistic loss is
 our reconstruction; the penalty and the accelerated proximal gradient are the paper's. Cost: each
-iteration passes over all n^2 pairs twice, 6 n^2 max(p, q) operations, in blocks of a bounded size.
+iteration passes two or more times over all n^2 pairs, 2 n^2 q operations each for q-dimensional
+texts, in blocks of bounded size: seconds for 5,000 items on one core, half an hour for 75,000.
 """
 
 import math
@@ -149,9 +150,8 @@ class Relations:
 
     def _terms(self, matrix: torch.Tensor) -> Iterator[tuple[torch.Tensor, ...]]:
         """Per block: rows; which pairs are similar, their weights and -y_ij x_i' M z_j."""
-        mapped = self.others @ matrix.T  # (m, p)
         for rows, shared in self._blocks():
-            scores = rows @ mapped.T  # (block, m)
+            scores = rows @ matrix @ self.others.T  # (block, m)
             weights = torch.where(shared, *self.weights).to(scores)
             yield rows, shared, weights, torch.where(shared, -scores, scores)
 
