@@ -188,6 +188,12 @@ def test_an_experiment_of_a_grid_may_name_its_own_published_row():
     assert read.experiments["wiki_cca-16"].published.variant == "rank=16"
 
 
+@pytest.mark.parametrize("values", [[0.5, 0.5], [-0.5, "0.5"]])
+def test_a_value_that_is_there_twice_is_refused(values):
+    found = message(changed(f"{EXPERIMENT}/grid", {"power": [*values, 0.5]}))
+    assert "a grid makes 'wiki_cca-0_5' again" in found
+
+
 def test_two_experiments_of_one_name_are_refused():
     config = changed(f"{EXPERIMENT}/grid", {"power": [0.0, 0.5]})
     config["experiments"]["wiki_cca-0_5"] = config["experiments"]["wiki_cca"] | {"grid": {}}

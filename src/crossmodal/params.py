@@ -16,7 +16,7 @@ from crossmodal.errors import CrossmodalError
 from crossmodal.evaluation.published import published_values
 from crossmodal.files import write_text
 from crossmodal.schema import STEP, Experiment, Figure, Logged, Metric, Name, Options, Strict, Table
-from crossmodal.search import combinations
+from crossmodal.search import combinations, member_name
 
 
 class FeatureFacts(Strict):
@@ -56,10 +56,11 @@ class Params(Strict):
     @model_validator(mode="after")
     def _put_members_for_grids(self) -> "Params":
         """A grid's experiments take its place, wherever it is named."""
-        members = {name: spec.members(name) for name, spec in self.experiments.items()}
-        counts = Counter(name for found in members.values() for name in found)
+        grids = {name: combinations(spec.grid) for name, spec in self.experiments.items()}
+        counts = Counter(member_name(name, chosen) for name in grids for chosen in grids[name])
         if twice := [name for name, count in counts.items() if count > 1]:
             raise CrossmodalError(f"params.yaml: experiments: a grid makes {twice[0]!r} again")
+        members = {name: spec.members(name) for name, spec in self.experiments.items()}
         self.experiments = {n: spec for found in members.values() for n, spec in found.items()}
         for shown in (*self.tables.values(), *self.figures.values()):
             shown.experiments = [m for name in shown.experiments for m in members.get(name, [name])]

@@ -14,6 +14,6 @@ def combinations(values: dict[str, list[Any]]) -> list[dict[str, Any]]:
 
 
 def member_name(name: str, options: dict[str, Any]) -> str:
-    """Name of one experiment of a grid: 'sam-0_5-10' for the values 0.5 and 10."""
-    values = (re.sub(r"[^A-Za-z0-9]+", "_", json.dumps(value)) for value in options.values())
-    return "-".join([name, *values])
+    """Name of one experiment of a grid: 'sam-0_5-raw' for the values 0.5 and 'raw'."""
+    texts = (json.dumps(value).strip('"') for value in options.values())
+    return "-".join([name, *(re.sub(r"[^A-Za-z0-9]+", "_", text) for text in texts)])
