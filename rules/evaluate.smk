@@ -27,6 +27,29 @@ rule metrics:
         " --seed {wildcards.seed} 2>&1 | tee {log}"
 
 
+rule examples:
+    input:
+        embeddings="embeddings/{experiment}/seed0.h5",
+        dataset=shown_files,
+    output:
+        "results/examples/{experiment}.html",
+    log:
+        "logs/evaluate/{experiment}/examples.log",
+    conda:
+        "../envs/crossmodal.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=30,
+        gpu=0,
+    params:
+        spec=examples_spec,
+        dataset=dataset_of,
+    shell:
+        "python -m crossmodal examples {params.spec:q} {output} --embeddings {input.embeddings}"
+        " --dataset data/prepared/{params.dataset} 2>&1 | tee {log}"
+
+
 rule curves:
     input:
         runs=experiment_runs,
@@ -82,6 +105,59 @@ rule figures:
         " --curves results/curves 2>&1 | tee {log}"
 
 
+rule plot:
+    input:
+        figure_files,
+    output:
+        svg=report(
+            "results/figures/{figure}.svg",
+            category="Figures",
+            subcategory="Options and training",
+            labels={"figure": "{figure}"},
+        ),
+        csv="results/figures/{figure}.csv",
+    log:
+        "logs/evaluate/{figure}.plot.log",
+    conda:
+        "../envs/crossmodal.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=10,
+        gpu=0,
+    params:
+        spec=figure_spec,
+    shell:
+        "python -m crossmodal plot {params.spec:q} {output.svg} {input} 2>&1 | tee {log}"
+
+
+rule map:
+    input:
+        map_files,
+    output:
+        report(
+            "results/figures/{table}/map.svg",
+            category="Figures",
+            subcategory="Maps",
+            labels={"table": "{table}"},
+        ),
+    log:
+        "logs/evaluate/{table}/map.log",
+    conda:
+        "../envs/crossmodal.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+        gpu=0,
+    params:
+        spec=map_spec,
+        dataset=lambda wc: PARAMS.experiments[mapped(wc)].dataset,
+    shell:
+        "python -m crossmodal map {params.spec:q} {output} --embeddings {input[0]}"
+        " --dataset data/prepared/{params.dataset} 2>&1 | tee {log}"
+
+
 rule margins:
     input:
         "models/{experiment}/seed0/curve.csv",
@@ -102,37 +178,10 @@ rule margins:
         runtime=10,
         gpu=0,
     params:
-        code=lambda wc: code("crossmodal.evaluation.margins"),
+        code=lambda wc: code("crossmodal.steps.margins"),
         title=title_of,
     shell:
         "python -m crossmodal margins {output} --curve {input} --title {params.title:q}"
-        " 2>&1 | tee {log}"
-
-
-rule shared_space:
-    input:
-        "embeddings/{experiment}/seed0.h5",
-    output:
-        report(
-            "results/figures/shared_space/{experiment}.svg",
-            category="Figures",
-            subcategory="Shared space",
-            labels={"experiment": "{experiment}"},
-        ),
-    log:
-        "logs/evaluate/{experiment}/shared_space.log",
-    conda:
-        "../envs/crossmodal.yaml"
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=60,
-        gpu=0,
-    params:
-        code=lambda wc: code("crossmodal.evaluation.shared_space"),
-        title=title_of,
-    shell:
-        "python -m crossmodal shared-space {output} --embeddings {input} --title {params.title:q}"
         " 2>&1 | tee {log}"
 
 
@@ -140,6 +189,7 @@ rule tabulate:
     input:
         runs=table_runs,
         figures=rules.figures.output,
+        further=table_figures,
         published=local("src/crossmodal/published/retrieval.csv"),
     output:
         markdown=report(

@@ -45,6 +45,21 @@ CALLS = {
         "evaluate.evaluate",
         [SPEC, Path("a.json"), Path("a.h5"), 3],
     ),
+    "examples": (
+        [json.dumps(SPEC), "a.html", "--dataset", "data", "--embeddings", "a.h5"],
+        "examples.examples",
+        [SPEC, Path("a.html"), Path("data"), Path("a.h5")],
+    ),
+    "map": (
+        [json.dumps(SPEC), "a.svg", "--dataset", "data", "--embeddings", "a.h5"],
+        "map.draw_map",
+        [SPEC, Path("a.svg"), Path("data"), Path("a.h5")],
+    ),
+    "plot": (
+        [json.dumps(SPEC), "a.svg", "0.json", "1.json"],
+        "plot.plot",
+        [SPEC, Path("a.svg"), [Path("0.json"), Path("1.json")]],
+    ),
     "tabulate": (
         [json.dumps(SPEC), "a.md", "0.json", "1.json"],
         "tabulate.tabulate",
@@ -59,6 +74,11 @@ CALLS = {
         [json.dumps(SPEC), "learning.svg", "precision.svg", "--curves", "curves"],
         "figures.figures",
         [SPEC, Path("learning.svg"), Path("precision.svg"), Path("curves")],
+    ),
+    "margins": (
+        ["a.svg", "--curve", "curve.csv", "--title", "SAM"],
+        "margins.margins",
+        [Path("a.svg"), Path("curve.csv"), "SAM"],
     ),
     "merge": (
         ["all.md", "metrics.json", "a.md", "b.md"],

@@ -126,6 +126,19 @@ def evaluate(
 
 
 @app.command()
+def examples(
+    spec: Spec,
+    output: Output,
+    dataset: Dataset,
+    embeddings: Annotated[Path, typer.Option(help="Embeddings of the run.")],
+) -> None:
+    """Show queries and their first results, and the worst failures, on one HTML page."""
+    from crossmodal.steps.examples import examples
+
+    examples(spec, output, dataset, embeddings)
+
+
+@app.command()
 def tabulate(spec: Spec, output: Output, runs: Runs) -> None:
     """Write a table, as Markdown and as CSV, of published next to reproduced numbers."""
     from crossmodal.steps.tabulate import tabulate
@@ -166,21 +179,34 @@ def margins(
     title: Title,
 ) -> None:
     """Draw the margins of a run by epoch: of all triplets, and by pair of categories."""
-    from crossmodal.evaluation.margins import draw_margins
+    from crossmodal.steps.margins import margins
 
-    draw_margins(output, curve, title)
+    margins(output, curve, title)
 
 
 @app.command()
-def shared_space(
+def plot(
+    spec: Spec,
     output: Output,
-    embeddings: Annotated[Path, typer.Option(help="Embeddings of a run.")],
-    title: Title,
+    files: Annotated[list[Path], typer.Argument(help="Metrics, or learning curves.")],
 ) -> None:
-    """Draw the test split's embeddings of a run in two dimensions, by t-SNE."""
-    from crossmodal.evaluation.shared_space import draw_shared_space
+    """Draw a figure over experiments: a metric against an option, or against the training."""
+    from crossmodal.steps.plot import plot
 
-    draw_shared_space(output, embeddings, title)
+    plot(spec, output, files)
+
+
+@app.command(name="map")
+def draw_map(
+    spec: Spec,
+    output: Output,
+    dataset: Dataset,
+    embeddings: Annotated[Path, typer.Option(help="Embeddings of the run.")],
+) -> None:
+    """Draw the embeddings of test items with two labels in a plane."""
+    from crossmodal.steps.map import draw_map
+
+    draw_map(spec, output, dataset, embeddings)
 
 
 @app.command()

@@ -21,10 +21,11 @@ HEADER = (
 def ignored(params: Params) -> str:
     """Content of .dvcignore: raw data are closed unless a dataset opens them, the rest open.
 
-    A prepared dataset's texts and media are raw data; its ids, labels and splits are not.
+    A prepared dataset's texts and media are raw data, and pages of examples show them; its ids,
+    labels and splits are not.
     """
     lines = ["/data/raw/*", "!/data/raw/weights"]
-    lines += ["/data/prepared/*/captions.csv", "/data/prepared/*/media.zip"]
+    lines += ["/data/prepared/*/captions.csv", "/data/prepared/*/media.zip", "/results/examples"]
     for name in sorted(params.datasets):
         dataset = params.dataset_of(name)
         experiments = [e for e, spec in params.experiments.items() if spec.dataset == name]

@@ -37,13 +37,7 @@ def square(content: bytes, member: str, resize: Resize) -> Tensor:
     Raises:
         CrossmodalError: If the image is damaged, cut short or has more than `PIXELS` pixels.
     """
-    try:
-        image = _decode(content)
-    except Exception as error:  # Pillow's readers raise anything on damaged files
-        raise CrossmodalError(
-            f"media.zip: {member!r} is no whole image ({error}); replace the raw file and "
-            "prepare the dataset again"
-        ) from error
+    image = read_image(content, member)
     if resize == "short256":
         short = min(image.size)
         left, top = ((side - short) // 2 for side in image.size)
@@ -52,6 +46,25 @@ def square(content: bytes, member: str, resize: Resize) -> Tensor:
     # the pixels of Pillow's own bilinear filter, in a third of its time
     resized = interpolate(pixels, (SIDE, SIDE), mode="bilinear", antialias=True)
     return resized[0].permute(1, 2, 0)
+
+
+def read_image(content: bytes, member: str) -> Any:
+    """Decode an image to one of Pillow's, in mode RGB; EXIF rotation is ignored.
+
+    Args:
+        content: An image in one of `FORMATS`, of any colour mode.
+        member: Where the image comes from, for messages.
+
+    Raises:
+        CrossmodalError: If the image is damaged, cut short or has more than `PIXELS` pixels.
+    """
+    try:
+        return _decode(content)
+    except Exception as error:  # Pillow's readers raise anything on damaged files
+        raise CrossmodalError(
+            f"media.zip: {member!r} is no whole image ({error}); replace the raw file and "
+            "prepare the dataset again"
+        ) from error
 
 
 def _decode(content: bytes) -> Any:

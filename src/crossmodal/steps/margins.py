@@ -14,7 +14,7 @@ COLUMNS = 4
 PREFIX, BETWEEN = "margin ", " | "
 
 
-def draw_margins(path: Path, curve: Path, title: str) -> None:
+def margins(path: Path, curve: Path, title: str) -> None:
     """Draw the mean margin of all triplets beside alpha(t), and then, for the triplets whose anchor
     is of a category, the mean margin by the category of the negative.
 
