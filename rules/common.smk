@@ -131,6 +131,12 @@ def split_files(wildcards):
     return [f"{folder}/items.csv", f"{folder}/splits.csv"]
 
 
+def method_weights(wildcards):
+    """Weights that an experiment's method begins with."""
+    weights = PARAMS.weights_of(wildcards.experiment)
+    return [f"data/raw/weights/{weights}"] if weights else []
+
+
 def method_gpu(wildcards):
     """GPUs that an experiment's method makes use of."""
     return int(PARAMS.uses_gpu(wildcards.experiment))
@@ -185,6 +191,19 @@ def table_runs(wildcards):
         for experiment in PARAMS.tables[wildcards.table].experiments
         for seed in PARAMS.seeds_of(experiment)
     ]
+
+
+def table_similarity(wildcards):
+    """Matrices of scores that a table shows."""
+    shown = PARAMS.tables[wildcards.table].similarity
+    return [f"results/figures/similarity/{experiment}.svg" for experiment in shown]
+
+
+def similarity_spec(wildcards):
+    """What a matrix of scores depends on, besides the embeddings."""
+    experiment = PARAMS.experiments[wildcards.experiment]
+    plugin = PARAMS.fit_job(wildcards.experiment)["plugin"]
+    return spec("similarity", "methods", {"plugin": plugin, "title": experiment.label})
 
 
 def table_spec(wildcards):

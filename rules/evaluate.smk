@@ -82,9 +82,36 @@ rule figures:
         " --curves results/curves 2>&1 | tee {log}"
 
 
+rule similarity:
+    input:
+        "embeddings/{experiment}/seed0.h5",
+    output:
+        report(
+            "results/figures/similarity/{experiment}.svg",
+            category="Figures",
+            subcategory="Similarity of the first 100 test items",
+            labels={"experiment": "{experiment}"},
+        ),
+    log:
+        "logs/evaluate/{experiment}/similarity.log",
+    conda:
+        "../envs/crossmodal.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+        gpu=0,
+    params:
+        spec=similarity_spec,
+    shell:
+        "python -m crossmodal similarity {params.spec:q} {output} --embeddings {input}"
+        " 2>&1 | tee {log}"
+
+
 rule tabulate:
     input:
         runs=table_runs,
+        similarity=table_similarity,
         figures=rules.figures.output,
         published=local("src/crossmodal/published/retrieval.csv"),
     output:

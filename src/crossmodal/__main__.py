@@ -32,6 +32,7 @@ Spec = Annotated[
 Output = Annotated[Path, typer.Argument(help="What is written, at once when it is complete.")]
 Dataset = Annotated[Path, typer.Option("--dataset", help="Folder of the prepared dataset.")]
 Features = Annotated[Path, typer.Option("--features", help="Folder of the dataset's features.")]
+Weights = Annotated[Path, typer.Option("--weights", help="Folder of networks' weights.")]
 Runs = Annotated[list[Path], typer.Argument(help="Metrics: <experiment>/seed<n>.json.")]
 Params = Annotated[Path, typer.Option("--params", help="The file that says what to run.")]
 Seed = Annotated[int, typer.Option(help="Seeds everything random.")]
@@ -77,7 +78,7 @@ def extract(
     output: Output,
     dataset: Dataset,
     features: Features,
-    weights: Annotated[Path, typer.Option(help="Folder of networks' weights.")],
+    weights: Weights,
 ) -> None:
     """Extract one feature of a dataset; a stopped extraction goes on where it was."""
     from crossmodal.steps.extract import extract
@@ -86,7 +87,14 @@ def extract(
 
 
 @app.command()
-def train(spec: Spec, output: Output, dataset: Dataset, features: Features, seed: Seed) -> None:
+def train(
+    spec: Spec,
+    output: Output,
+    dataset: Dataset,
+    features: Features,
+    weights: Weights,
+    seed: Seed,
+) -> None:
     """Fit a method on the training split and choose its options on the validation split.
 
     Writes model.safetensors, model.json (options, search, timing) and curve.csv into OUTPUT's
@@ -94,7 +102,7 @@ def train(spec: Spec, output: Output, dataset: Dataset, features: Features, seed
     """
     from crossmodal.steps.train import train
 
-    train(spec, output, dataset, features, seed)
+    train(spec, output, dataset, features, weights, seed)
 
 
 @app.command()
@@ -122,6 +130,18 @@ def evaluate(
     from crossmodal.steps.evaluate import evaluate
 
     evaluate(spec, output, embeddings, seed)
+
+
+@app.command()
+def similarity(
+    spec: Spec,
+    output: Output,
+    embeddings: Annotated[Path, typer.Option(help="Embeddings of the run.")],
+) -> None:
+    """Draw the scores of the first test items, each against each."""
+    from crossmodal.steps.similarity import similarity
+
+    similarity(spec, output, embeddings)
 
 
 @app.command()

@@ -68,6 +68,8 @@ class Table(Strict):
     note: str = ""
     experiments: Annotated[list[str], Field(min_length=1)]
     metrics: Annotated[list[Metric], Field(min_length=1)]
+    similarity: list[str] = Field([], description="Experiments whose matrix of scores is drawn")
+    cited: dict[str, Published] = Field({}, description="Label -> row that nothing here reproduces")
 
 
 class FeatureFacts(Strict):
@@ -87,6 +89,7 @@ class Facts(Strict):
     key: str = Field(description="Hash of params.yaml and of all source that was checked")
     features: dict[str, FeatureFacts]
     gpu: dict[str, bool] = Field(description="Plug-in of a method -> whether it can use a GPU")
+    weights: dict[str, str] = Field({}, description="Experiment -> file of its method's weights")
 
 
 class Params(Strict):
@@ -119,6 +122,10 @@ class Params(Strict):
     def uses_gpu(self, experiment: str) -> bool:
         """Whether an experiment's method can use a GPU."""
         return self._facts.gpu[self.fit_job(experiment)["plugin"]]
+
+    def weights_of(self, experiment: str) -> str:
+        """File in `data/raw/weights/` that an experiment's method begins with, or empty."""
+        return self._facts.weights[experiment]
 
     @cached_property
     def _instances(self) -> "_Instances":
@@ -154,6 +161,10 @@ class Params(Strict):
         for name, table in self.tables.items():
             for experiment in table.experiments:
                 _member(experiment, self.experiments, f"tables.{name}.experiments")
+            for experiment in table.similarity:
+                _member(experiment, table.experiments, f"tables.{name}.similarity")
+            for label, source in table.cited.items():
+                _check_published(source, f"tables.{name}.cited.{label}")
         for name in self.features:
             for source in self.feature_of(name).of:
                 _member(source, self.features, f"features.{name}")
@@ -199,12 +210,10 @@ class Params(Strict):
                     f"params.yaml: {where}.views.{modality}: {feature!r} describes {described}"
                 )
         if spec.published:
-            try:
-                published_values(spec.published)
-            except CrossmodalError as error:
-                raise CrossmodalError(f"params.yaml: {where}.published: {error}") from None
+            _check_published(spec.published, f"{where}.published")
         job = self.fit_job(name)
-        plugins.make("methods", job["plugin"], job["options"], f"{where}.options")
+        method = plugins.make("methods", job["plugin"], job["options"], f"{where}.options")
+        self._facts.weights[name] = method.weights
         for options in combinations(job["search"]):
             plugins.make("methods", job["plugin"], job["options"] | options, f"{where}.search")
 
@@ -261,6 +270,13 @@ def read(path: Path) -> Params:
     except (OSError, yaml.YAMLError) as error:
         raise CrossmodalError(f"{path}: {error}") from error
     return parse(config or {})
+
+
+def _check_published(source: Published, where: str) -> None:
+    try:
+        published_values(source)
+    except CrossmodalError as error:
+        raise CrossmodalError(f"params.yaml: {where}: {error}") from None
 
 
 def _member(value: str, allowed: Any, where: str) -> None:

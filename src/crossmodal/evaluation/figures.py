@@ -1,13 +1,15 @@
-"""Line figures as SVG: text stays text, and equal data give equal bytes."""
+"""Figures as SVG: text stays text, and equal data give equal bytes."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
 import matplotlib
+import numpy as np
 
 matplotlib.use("svg")
 
 from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
 
 from crossmodal.files import replacing
 
@@ -61,6 +63,26 @@ def draw_lines(
         if logarithmic:
             area.set_xscale("log")
         area.legend()
-        with replacing(path) as temporary:
-            figure.savefig(temporary, format="svg", metadata={"Date": None})
-        plt.close(figure)
+        _save(figure, path)
+
+
+def draw_matrix(path: Path, values: np.ndarray, title: str, axes: tuple[str, str]) -> None:
+    """Draw a matrix (n, m) into one SVG, the larger a value the brighter, row 0 at the top.
+
+    Args:
+        path: The file.
+        values: What to draw.
+        title: Above the figure.
+        axes: Labels of the columns and of the rows.
+    """
+    with plt.rc_context(STYLE | {"axes.grid": False}):
+        figure, area = plt.subplots(figsize=(5.0, 4.4), layout="constrained")
+        figure.colorbar(area.imshow(values, interpolation="nearest"))
+        area.set(title=title, xlabel=axes[0], ylabel=axes[1])
+        _save(figure, path)
+
+
+def _save(figure: Figure, path: Path) -> None:
+    with replacing(path) as temporary:
+        figure.savefig(temporary, format="svg", metadata={"Date": None})
+    plt.close(figure)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from statistics import mean, stdev
 from typing import Any
 
-from crossmodal.evaluation.published import published_values
+from crossmodal.evaluation.published import Published, published_values
 from crossmodal.evaluation.starts import STARTS, outcome
 from crossmodal.params import Experiment, Table
 
@@ -71,7 +71,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a table: an experiment or a control."""
+    """One line of a table: an experiment, a citation or a control."""
 
     experiment: str
     label: str
@@ -82,7 +82,8 @@ class Row:
 def make_rows(
     table: Table, experiments: dict[str, Experiment], runs: dict[str, list[dict[str, Any]]]
 ) -> list[Row]:
-    """Rows of a table: its experiments, then the controls of each dataset and protocol.
+    """Rows of a table: its experiments, what is only cited, then the controls of each dataset and
+    protocol.
 
     Args:
         table: What the table shows.
@@ -102,7 +103,17 @@ def make_rows(
             controls.setdefault(
                 key, Row("", f"({scorer} scores)", spec.dataset, _cells(table, {}, found))
             )
-    return rows + list(controls.values())
+    return rows + [_cite(table, *row) for row in table.cited.items()] + list(controls.values())
+
+
+def _cite(table: Table, label: str, source: Published) -> Row:
+    """A published row without a reproduced one."""
+    cells = {
+        (direction, metric): Cell(metric, value, [])
+        for (direction, metric), value in published_values(source).items()
+        if metric in table.metrics
+    }
+    return Row("", label, source.dataset, cells)
 
 
 def _results(table: Table, run: dict[str, Any]) -> dict[str, dict[str, float]]:
@@ -134,6 +145,7 @@ def to_markdown(name: str, table: Table, rows: list[Row]) -> str:
     parts = [f"## {table.title}", *([table.note.strip()] if table.note else [])]
     parts += [f"**{direction}**\n\n{_part(rows, direction)}" for direction in directions]
     parts += [f"![{title}](../figures/{name}/{file}.svg)" for file, title in FIGURES.items()]
+    parts += [f"![Similarities, {e}](../figures/similarity/{e}.svg)" for e in table.similarity]
     return "\n\n".join(parts) + "\n"
 
 

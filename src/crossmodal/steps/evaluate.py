@@ -33,7 +33,7 @@ def evaluate(spec: dict[str, Any], output: Path, embeddings: Path, seed: int) ->
     Raises:
         CrossmodalError: If the embedding file is missing or damaged.
     """
-    facts, splits = _read(embeddings)
+    facts, splits = read_embeddings(embeddings)
     method: Method = plugins.make("methods", spec["plugin"], facts["options"], "options")
     result: dict[str, Any] = {"model": facts}
     for name, pools in splits.items():
@@ -75,8 +75,12 @@ def summarise(metrics: dict[str, dict[str, float]]) -> dict[str, dict[str, float
     return {**metrics, "average": average, "both": {"rsum": rsum(first, second)}}
 
 
-def _read(path: Path) -> tuple[dict[str, Any], dict[str, dict[str, Pool]]]:
-    """Facts of the run, and the pools of each split by modality, first and second view."""
+def read_embeddings(path: Path) -> tuple[dict[str, Any], dict[str, dict[str, Pool]]]:
+    """Facts of the run, and the pools of each split by modality, first and second view.
+
+    Raises:
+        CrossmodalError: If the file is missing or damaged.
+    """
     try:
         with h5py.File(path) as file:
             modalities = [str(m) for m in file.attrs["modalities"]]
