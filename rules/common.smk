@@ -121,6 +121,12 @@ def split_files(wildcards):
     return [f"{folder}/items.csv", f"{folder}/splits.csv"]
 
 
+def method_weights(wildcards):
+    """Weights that an experiment's method begins with."""
+    weights = PARAMS.weights_of(wildcards.experiment)
+    return [f"data/raw/weights/{weights}"] if weights else []
+
+
 def method_gpu(wildcards):
     """GPUs that an experiment's method makes use of."""
     return int(PARAMS.uses_gpu(wildcards.experiment))
@@ -141,12 +147,6 @@ def evaluate_spec(wildcards):
     """What the metrics depend on, besides the embeddings; the method's options come with them."""
     plugin = PARAMS.fit_job(wildcards.experiment)["plugin"]
     return spec("evaluate", "methods", {"plugin": plugin})
-
-
-def title_of(wildcards):
-    """Title of a figure of one experiment."""
-    shown = PARAMS.experiments[wildcards.experiment]
-    return f"{shown.row()}, {shown.dataset}"
 
 
 def experiment_runs(wildcards):
@@ -199,8 +199,18 @@ def table_runs(wildcards):
 def table_figures(wildcards):
     """Figures below a table that params.yaml describes."""
     table = PARAMS.tables[wildcards.table]
-    shown = [f"results/figures/{name}.svg" for name in table.figures]
-    return shown + ([f"results/figures/{wildcards.table}/map.svg"] if table.map else [])
+    names = [
+        *table.figures,
+        *([f"{wildcards.table}/map"] if table.map else []),
+        *(f"margins/{experiment}" for experiment in table.margins),
+        *(f"similarity/{experiment}" for experiment in table.similarity),
+    ]
+    return [f"results/figures/{name}.svg" for name in names]
+
+
+def margins_spec(wildcards):
+    """What a figure of margins shows."""
+    return spec("margins", None, {"title": PARAMS.experiments[wildcards.experiment].row()})
 
 
 def mapped(wildcards):
@@ -236,6 +246,13 @@ def shown_spec(step, **shown):
     dump = {name: value.model_dump() for name, value in shown.items()}
     dump["experiments"] = {e: PARAMS.experiments[e].model_dump() for e in part.experiments}
     return spec(step, None, dump)
+
+
+def similarity_spec(wildcards):
+    """What a matrix of scores depends on, besides the embeddings."""
+    experiment = PARAMS.experiments[wildcards.experiment]
+    plugin = PARAMS.fit_job(wildcards.experiment)["plugin"]
+    return spec("similarity", "methods", {"plugin": plugin, "title": experiment.row()})
 
 
 def table_spec(wildcards):

@@ -178,10 +178,34 @@ rule margins:
         runtime=10,
         gpu=0,
     params:
-        code=lambda wc: code("crossmodal.steps.margins"),
-        title=title_of,
+        spec=margins_spec,
     shell:
-        "python -m crossmodal margins {output} --curve {input} --title {params.title:q}"
+        "python -m crossmodal margins {params.spec:q} {output} --curve {input}" " 2>&1 | tee {log}"
+
+
+rule similarity:
+    input:
+        "embeddings/{experiment}/seed0.h5",
+    output:
+        report(
+            "results/figures/similarity/{experiment}.svg",
+            category="Figures",
+            subcategory="Similarity of the first 100 test items",
+            labels={"experiment": "{experiment}"},
+        ),
+    log:
+        "logs/evaluate/{experiment}/similarity.log",
+    conda:
+        "../envs/crossmodal.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+        gpu=0,
+    params:
+        spec=similarity_spec,
+    shell:
+        "python -m crossmodal similarity {params.spec:q} {output} --embeddings {input}"
         " 2>&1 | tee {log}"
 
 

@@ -10,6 +10,7 @@ rule fit:
     input:
         dataset=split_files,
         features=lambda wc: feature_files(wc.experiment),
+        weights=ancient(method_weights),
     output:
         model="models/{experiment}/seed{seed}/model.safetensors",
         facts="models/{experiment}/seed{seed}/model.json",
@@ -29,7 +30,7 @@ rule fit:
     shell:
         "python -m crossmodal train {params.spec:q} {output.model} --seed {wildcards.seed}"
         " --dataset data/prepared/{params.dataset} --features features/{params.dataset}"
-        " 2>&1 | tee {log}"
+        " --weights data/raw/weights 2>&1 | tee {log}"
 
 
 rule embed:

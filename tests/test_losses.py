@@ -1,7 +1,14 @@
 import pytest
 import torch
+from scipy.stats import chisquare
 
-from crossmodal.losses import hardest_ranking_loss, ranking_loss
+from crossmodal.losses import (
+    draw_impostors,
+    hardest_ranking_loss,
+    impostor_loss,
+    ranking_loss,
+    semi_hard_loss,
+)
 
 CAPTIONING = torch.tensor([[0.6, 0.5, 0.45], [0.5, 0.3, 0.4], [0.35, 0.25, 0.5]])
 CATEGORIES = torch.tensor([[0.9, 0.3], [0.4, 0.8]])
@@ -159,3 +166,66 @@ def test_the_two_readings_agree_if_all_pairs_are_equally_similar(batch):
         hardest_ranking_loss(scores, 0.4, others(7), hardest) for hardest in ("negative", "anchor")
     )
     torch.testing.assert_close(published, released)
+
+
+def test_an_impostor_is_any_other_pair_with_equal_chances():
+    torch.manual_seed(0)
+    drawn = torch.stack([draw_impostors(others(8)) for _ in range(12_500)])  # 100,000
+    assert (drawn != torch.arange(8)).all()
+    for row, column in enumerate(drawn.T):
+        counts = column.bincount(minlength=8)
+        assert chisquare(counts[torch.arange(8) != row]).pvalue > 1e-4
+
+
+def test_an_impostor_is_of_another_image_if_there_is_one():
+    negatives = torch.tensor([[0, 0, 1], [0, 0, 1], [1, 1, 0]], dtype=torch.bool)
+    drawn = torch.stack([draw_impostors(negatives) for _ in range(50)])
+    assert negatives[torch.arange(3), drawn].all()
+    assert draw_impostors(torch.zeros(3, 3, dtype=torch.bool)).tolist() == [0, 1, 2]
+
+
+def test_impostors_of_equal_score_cost_two_margins():
+    scores = torch.full((6,), 3.0)
+    assert impostor_loss(scores, scores, scores, 0.7).item() == pytest.approx(1.4)
+
+
+def test_impostors_far_below_cost_nothing_and_pull_at_nothing():
+    positive = torch.full((4,), 3.0, requires_grad=True)
+    loss = impostor_loss(positive, torch.zeros(4), torch.zeros(4), 1.0)
+    loss.backward()
+    assert loss.item() == 0
+    assert (positive.grad == 0).all()
+
+
+def test_semi_hard_impostors_of_the_worked_example():
+    # by row .5, none, .35; by column .5, .25, .45
+    expected = (0.9 + 0 + 0.85 + 0.9 + 0.95 + 0.95) / 3
+    found = semi_hard_loss(CAPTIONING, 1.0, others(3))
+    assert found.item() == pytest.approx(expected)
+
+
+def test_semi_hard_impostors_may_score_below_zero():
+    scores = torch.tensor([[0.0, -3.0], [-2.0, 1.0]])
+    expected = ((4 - 3) + (4 - 2 - 1) + (4 - 2) + 0) / 2
+    assert semi_hard_loss(scores, 4.0, others(2)).item() == pytest.approx(expected)
+
+
+def test_without_a_semi_hard_impostor_nothing_is_learnt():
+    scores = torch.tensor([[0.0, 2.0], [3.0, 1.0]], requires_grad=True)
+    loss = semi_hard_loss(scores, 1.0, others(2))
+    loss.backward()
+    assert loss.item() == 0
+    assert (scores.grad == 0).all()
+
+
+def test_equal_similarities_cost_a_margin_for_each_negative():
+    assert ranking_loss(torch.full((32, 32), 0.3), 0.2).item() == pytest.approx(396.8, rel=1e-5)
+
+
+def test_exchange_of_the_modalities_does_not_change_the_ranking_but_that_of_one_does(batch):
+    scores, _, _ = batch
+    torch.testing.assert_close(ranking_loss(scores, 0.2), ranking_loss(scores.T, 0.2))
+    order = torch.tensor([3, 0, 6, 1, 4, 2, 5])
+    both = ranking_loss(scores[order][:, order], 0.2)
+    torch.testing.assert_close(both, ranking_loss(scores, 0.2))
+    assert (ranking_loss(scores[order], 0.2) - both).abs() > 1e-3

@@ -31,9 +31,12 @@ CALLS = {
         [SPEC, Path("a.h5"), Path("data"), Path("of"), Path("nets")],
     ),
     "train": (
-        [json.dumps(SPEC), "model", "--dataset", "data", "--features", "of", "--seed", "3"],
+        [
+            *(json.dumps(SPEC), "model", "--dataset", "data", "--features", "of"),
+            *("--weights", "nets", "--seed", "3"),
+        ],
         "train.train",
-        [SPEC, Path("model"), Path("data"), Path("of"), 3],
+        [SPEC, Path("model"), Path("data"), Path("of"), Path("nets"), 3],
     ),
     "embed": (
         [json.dumps(SPEC), "a.h5", "--dataset", "data", "--features", "of", "--model", "model"],
@@ -76,9 +79,14 @@ CALLS = {
         [SPEC, Path("learning.svg"), Path("precision.svg"), Path("curves")],
     ),
     "margins": (
-        ["a.svg", "--curve", "curve.csv", "--title", "SAM"],
+        [json.dumps(SPEC), "a.svg", "--curve", "curve.csv"],
         "margins.margins",
-        [Path("a.svg"), Path("curve.csv"), "SAM"],
+        [SPEC, Path("a.svg"), Path("curve.csv")],
+    ),
+    "similarity": (
+        [json.dumps(SPEC), "a.svg", "--embeddings", "a.h5"],
+        "similarity.similarity",
+        [SPEC, Path("a.svg"), Path("a.h5")],
     ),
     "merge": (
         ["all.md", "metrics.json", "a.md", "b.md"],

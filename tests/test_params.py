@@ -81,6 +81,11 @@ MESSAGES = [
     ("methods/cca/margin", 1.0, ["methods.cca.margin: unknown key", "dims, ridge, power"]),
     (f"{EXPERIMENT}/options", {"rigde": 0.0}, ["wiki_cca.options.rigde: unknown key", "ridge"]),
     (f"{EXPERIMENT}/search", {"dim": [7]}, ["wiki_cca.search.dim: unknown key", "dims, ridge"]),
+    (
+        "tables/wiki/cited",
+        {"Other": {"paper": "VASE", "table": "Table II", "dataset": "Flickr8K", "method": "x"}},
+        ["tables.wiki.cited.Other: no row", "'SISA (P)'"],
+    ),
     # what is missing
     ("suite", ABSENT, ["params.yaml: suite: this key is missing"]),
     (f"{EXPERIMENT}/labels", ABSENT, ["experiments.wiki_cca.labels: this key is missing"]),
@@ -301,6 +306,26 @@ def test_what_was_checked_is_not_imported_again(checked, monkeypatch):
     again = params.parse(yaml.safe_load(VALID), checked)
     assert again.feature_of("lda").modality == "text"
     assert not again.uses_gpu("wiki_cca")
+
+
+def test_weights_that_a_method_begins_with_are_known_of_each_experiment(tmp_path):
+    config = yaml.safe_load(VALID)
+    full = params.read(Path(__file__).parents[1] / "params.yaml")
+    config["methods"]["vase"] = full.methods["vase"]
+    config["features"]["logmel"] = full.features["logmel"]
+    config["features"]["pictures"] = {}
+    for network, file in (("vgg16", "vgg16-397923af.safetensors"), (None, "")):
+        config["experiments"]["spoken"] = config["experiments"]["wiki_cca"] | {
+            "views": {"image": "pictures", "speech": "logmel"},
+            "method": "vase",
+            "options": {"image_network": network},
+            "published": None,
+            "search": {},
+        }
+        for _ in range(2):  # the second time from what the first one noted
+            found = params.parse(config, tmp_path / "checked.json")
+            assert found.weights_of("spoken") == file
+            assert found.weights_of("wiki_cca") == ""
 
 
 def test_another_value_or_another_source_is_checked_again(checked, monkeypatch):

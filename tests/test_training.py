@@ -314,3 +314,65 @@ def test_batches_are_a_permutation(rng, drop_last, sizes):
     assert len(set(joined)) == len(joined)
     assert joined != sorted(joined)
     assert set(joined) <= set(range(10))
+
+
+def test_gradients_of_several_batches_are_averaged_for_one_step(splits):
+    """24 items in batches of 8: two steps an epoch, of two batches and of one."""
+    steps = []
+
+    class Recording(torch.optim.SGD):
+        def step(self):
+            parameters = self.param_groups[0]["params"]
+            steps.append([p.grad.clone() for p in parameters])
+
+    method = Tiny(Recording)
+    method.accumulate = 2
+    method.fit(*splits, Run(0))
+    assert len(steps) == 2 * EPOCHS
+    assert method.asked[:3] == [(0, 0), (0, 1), (1, 2)]
+    # nothing has moved but the batch statistics, which training does not read
+    again = Tiny()
+    torch.manual_seed(0)
+    again.network = again.build(splits[0].views)
+    again.place(splits[0])
+    torch.manual_seed(int(np.random.SeedSequence([0, 0]).generate_state(1)[0]))
+    for step, count in zip(steps[:2], (2, 1), strict=True):
+        batches = list(again.batches(0, np.random.default_rng([0, 0])))
+        chosen = batches[:2] if count == 2 else batches[2:]
+        mean = sum(again.loss(batch) for batch in chosen) / count
+        expected = torch.autograd.grad(mean, list(again.network.parameters()))
+        for ours, theirs in zip(step, expected, strict=True):
+            torch.testing.assert_close(ours, theirs)
+
+
+def test_a_later_phase_may_count_its_epochs_anew(splits, monkeypatch):
+    seen = phased(monkeypatch, [FIRST, [0, 0, 7, 9, 8]])
+    method, run = Tiny(phases=2), Run(0)
+    method.continues = False
+    method.fit(*splits, run)
+    assert list(seen) == [(phase, epoch) for phase in (0, 1) for epoch in range(EPOCHS)]
+    assert [row["epoch"] for row in run.curve] == list(range(2 * EPOCHS))
+    assert_same(method.state(), seen[1, 3])
+
+
+@pytest.mark.usefixtures("checkpoint_every_epoch")
+@pytest.mark.parametrize("stop_at", [(0, 3), (1, 1), (1, 4)])
+def test_a_run_goes_on_with_the_optimizer_of_its_phase(splits, tmp_path, monkeypatch, stop_at):
+    """The first phase trains one network, the second both."""
+
+    class Frozen(Tiny):
+        continues = False
+
+        def optimizer(self):
+            self.network["text"].requires_grad_(self.phase == 1)
+            return adam([p for p in self.network.parameters() if p.requires_grad])
+
+    phased(monkeypatch, [FIRST, [0, 0, 7, 9, 8]])
+    whole, curve = Frozen(phases=2), []
+    whole.fit(*splits, Run(3, curve=curve))
+    with pytest.raises(KeyboardInterrupt):
+        Frozen(stop_at=stop_at, phases=2).fit(*splits, Run(3, tmp_path))
+    resumed, run = Frozen(phases=2), Run(3, tmp_path)
+    resumed.fit(*splits, run)
+    assert run.curve == curve
+    assert_same(resumed.state(), whole.state())

@@ -32,9 +32,9 @@ Spec = Annotated[
 Output = Annotated[Path, typer.Argument(help="What is written, at once when it is complete.")]
 Dataset = Annotated[Path, typer.Option("--dataset", help="Folder of the prepared dataset.")]
 Features = Annotated[Path, typer.Option("--features", help="Folder of the dataset's features.")]
+Weights = Annotated[Path, typer.Option("--weights", help="Folder of networks' weights.")]
 Runs = Annotated[list[Path], typer.Argument(help="Metrics: <experiment>/seed<n>.json.")]
 Params = Annotated[Path, typer.Option("--params", help="The file that says what to run.")]
-Title = Annotated[str, typer.Option(help="Above the figure.")]
 Seed = Annotated[int, typer.Option(help="Seeds everything random.")]
 
 
@@ -78,7 +78,7 @@ def extract(
     output: Output,
     dataset: Dataset,
     features: Features,
-    weights: Annotated[Path, typer.Option(help="Folder of networks' weights.")],
+    weights: Weights,
 ) -> None:
     """Extract one feature of a dataset; a stopped extraction goes on where it was."""
     from crossmodal.steps.extract import extract
@@ -87,7 +87,14 @@ def extract(
 
 
 @app.command()
-def train(spec: Spec, output: Output, dataset: Dataset, features: Features, seed: Seed) -> None:
+def train(
+    spec: Spec,
+    output: Output,
+    dataset: Dataset,
+    features: Features,
+    weights: Weights,
+    seed: Seed,
+) -> None:
     """Fit a method on the training split and choose its options on the validation split.
 
     Writes model.safetensors, model.json (options, search, timing) and curve.csv into OUTPUT's
@@ -95,7 +102,7 @@ def train(spec: Spec, output: Output, dataset: Dataset, features: Features, seed
     """
     from crossmodal.steps.train import train
 
-    train(spec, output, dataset, features, seed)
+    train(spec, output, dataset, features, weights, seed)
 
 
 @app.command()
@@ -139,6 +146,18 @@ def examples(
 
 
 @app.command()
+def similarity(
+    spec: Spec,
+    output: Output,
+    embeddings: Annotated[Path, typer.Option(help="Embeddings of the run.")],
+) -> None:
+    """Draw the scores of the first test items, each against each."""
+    from crossmodal.steps.similarity import similarity
+
+    similarity(spec, output, embeddings)
+
+
+@app.command()
 def tabulate(spec: Spec, output: Output, runs: Runs) -> None:
     """Write a table, as Markdown and as CSV, of published next to reproduced numbers."""
     from crossmodal.steps.tabulate import tabulate
@@ -174,14 +193,14 @@ def figures(
 
 @app.command()
 def margins(
+    spec: Spec,
     output: Output,
     curve: Annotated[Path, typer.Option(help="curve.csv of a run.")],
-    title: Title,
 ) -> None:
     """Draw the margins of a run by epoch: of all triplets, and by pair of categories."""
     from crossmodal.steps.margins import margins
 
-    margins(output, curve, title)
+    margins(spec, output, curve)
 
 
 @app.command()

@@ -13,9 +13,10 @@ reaches the ReLU of its block, which is read once.
 import pickle
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
+from pydantic import Field
 from torch import Tensor, fx, nn
 
 from crossmodal.errors import CrossmodalError
@@ -23,6 +24,7 @@ from crossmodal.files import replacing
 
 Name = Literal["vgg16", "vgg19", "resnet50", "squeezenet1_1"]
 Tap = Literal["pre", "post"]
+Weights = Annotated[str, Field(pattern=r"^(random|imagenet|[^/]+\.safetensors)$")]
 
 
 @dataclass(frozen=True)
@@ -34,18 +36,22 @@ class Network:
         width: Width of the customary one-layer embedding, which ends the read-out: fc7, the pooled
             last block, both expansions of the last fire module.
         official: File of the first ImageNet weights, which the papers' years are closest to.
+        maps: Node of the graph with the last convolutional maps, rectified, before any pooling.
+        maps_width: Channels of these maps.
     """
 
     classifier: str
     width: int
     official: str
+    maps: str
+    maps_width: int
 
 
 NETWORKS = {
-    "vgg16": Network("classifier.6", 4096, "vgg16-397923af"),
-    "vgg19": Network("classifier.6", 4096, "vgg19-dcbb9e9d"),
-    "resnet50": Network("fc", 2048, "resnet50-0676ba61"),
-    "squeezenet1_1": Network("classifier", 512, "squeezenet1_1-b8a52dc0"),
+    "vgg16": Network("classifier.6", 4096, "vgg16-397923af", "features.29", 512),
+    "vgg19": Network("classifier.6", 4096, "vgg19-dcbb9e9d", "features.35", 512),
+    "resnet50": Network("fc", 2048, "resnet50-0676ba61", "layer4", 2048),
+    "squeezenet1_1": Network("classifier", 512, "squeezenet1_1-b8a52dc0", "features.12", 512),
 }
 OFFICIAL = "https://download.pytorch.org/models"
 
@@ -67,6 +73,11 @@ def untrained(name: Name) -> nn.Module:
         network = get_model(name, weights=None)
     network.set_submodule(NETWORKS[name].classifier, nn.Identity())
     return network.to_empty(device="cpu").eval().requires_grad_(False)
+
+
+def make_network(name: Name, path: Path | None, seed: int) -> nn.Module:
+    """A network with the weights of a file, or with random ones; see below."""
+    return trained_network(name, path) if path else random_network(name, seed)
 
 
 def random_network(name: Name, seed: int) -> nn.Module:
@@ -176,6 +187,39 @@ def pooled(values: Tensor) -> Tensor:
     """Spatial means (n, k) of maps (n, k, h, w); units (n, k) as they are."""
     # never the values themselves: a ReLU that works in place may overwrite them next
     return values.mean((2, 3)) if values.dim() == 4 else values.clone()
+
+
+class Vectors(nn.Module):
+    """A network as a function from images to its customary one-layer embedding, (n, width)."""
+
+    def __init__(self, network: nn.Module, name: Name) -> None:
+        super().__init__()
+        self.network, self.width = network, NETWORKS[name].width
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Of images (n, 3, 224, 224)."""
+        values = self.network(images)
+        return values.unflatten(1, (self.width, -1)).mean(2)  # SqueezeNet's maps are not pooled
+
+
+class Maps(nn.Module):
+    """A network as a function from images to its last convolutional maps, (n, width, h, w)."""
+
+    def __init__(self, network: nn.Module, name: Name) -> None:
+        from torchvision.models.feature_extraction import create_feature_extractor
+
+        super().__init__()
+        self.network = create_feature_extractor(network, {NETWORKS[name].maps: "maps"})
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Of images (n, 3, 224, 224)."""
+        return self.network(images)["maps"]
+
+
+def weights_file(name: Name, weights: str) -> str:
+    """File in `data/raw/weights/` of weights as params.yaml names them; empty if random."""
+    named = {"random": "", "imagenet": official_weights(name)[1]}
+    return named.get(weights, weights)
 
 
 def official_weights(name: Name) -> tuple[str, str]:

@@ -1,18 +1,26 @@
-"""Cycle consistency: rebuild a batch from the other modality, twice, and come back to the start.
+"""Cycle consistency: rebuild a batch from the other modalities, twice, and come back to the start.
 
     rec(Q; K) = softmax(beta Q K^T) K,   the softmax over the rows of K
-    A1 = rec(A; I),   I1 = rec(I; A),   A2 = rec(A1; I1),   I2 = rec(I1; A1)
-    L = |A2 - A|^2 + |I2 - I|^2                                          (Frobenius norms)
+    A1 = rec(A; [I; T]),      I1 = rec(I; [A; T]),      T1 = rec(T; [I; A])
+    A2 = rec(A1; [I1; T1]),   I2 = rec(I1; [A1; T1]),   T2 = rec(T1; [I1; A1])
+    L = |A2 - A|^2 + |I2 - I|^2 + |T2 - T|^2                             (Frobenius norms)
 
-Source: Cheng et al., IEEE TMM 2022, equations 11 to 30. Rows are unit vectors, so the first scores
-are cosines; the second are the inner products of the reconstructions, which are shorter.
+[;] puts rows below each other; with two modalities each is rebuilt from the other alone. Source:
+Cheng et al., IEEE TMM 2022, equations 11 to 30. Rows are unit vectors, so the first scores are
+cosines; the second are the inner products of the reconstructions, which are shorter.
 """
 
+from collections.abc import Sequence
+
 import torch
+from torch.nn.functional import normalize
 
 
 def reconstruct(
-    queries: torch.Tensor, keys: torch.Tensor, inverse_temperature: float
+    queries: torch.Tensor,
+    keys: torch.Tensor,
+    inverse_temperature: float,
+    cosine: bool = False,
 ) -> torch.Tensor:
     """Each query as the mean of the keys, weighted by their similarity to it.
 
@@ -20,26 +28,43 @@ def reconstruct(
         queries: Q, (n, d).
         keys: K, (m, d); those of several modalities stand below each other.
         inverse_temperature: beta >= 0; 0 gives the plain mean.
+        cosine: Similarity of the normalised rows, not of the rows as they are.
     """
-    weights = torch.softmax(inverse_temperature * queries @ keys.T, dim=1)  # (n, m)
+    first, second = (normalize(queries), normalize(keys)) if cosine else (queries, keys)
+    weights = torch.softmax(inverse_temperature * first @ second.T, dim=1)  # (n, m)
     return weights @ keys
 
 
-def two_stream_cycle_loss(
-    first: torch.Tensor, second: torch.Tensor, inverse_temperature: float
+def cycle_loss(
+    modalities: Sequence[torch.Tensor], inverse_temperature: float, second_cosine: bool = False
 ) -> torch.Tensor:
-    """The cycle loss of two modalities, a sum over the batch.
+    """The cycle loss of two or three modalities, a sum over the batch.
 
     Args:
-        first: A, unit rows, (n, d).
-        second: I, unit rows, (n, d), in any order: the loss does not see which rows are pairs.
+        modalities: Unit rows of each modality, (n, d), in any order: the loss does not see which
+            rows belong together.
         inverse_temperature: beta >= 0.
+        second_cosine: Compare the first reconstructions by their cosine.
 
     Returns:
-        A scalar between 0 and, in practice, 2n. It is 0 for perfect cycles, and for collapse.
+        A scalar between 0 and, in practice, n times the number of modalities. It is 0 for perfect
+        cycles, and for collapse.
     """
-    first_once = reconstruct(first, second, inverse_temperature)
-    second_once = reconstruct(second, first, inverse_temperature)
-    first_twice = reconstruct(first_once, second_once, inverse_temperature)
-    second_twice = reconstruct(second_once, first_once, inverse_temperature)
-    return (first_twice - first).square().sum() + (second_twice - second).square().sum()
+    once = _rebuild(modalities, inverse_temperature, cosine=False)
+    twice = _rebuild(once, inverse_temperature, second_cosine)
+    return sum((x - y).square().sum() for x, y in zip(twice, modalities, strict=True))
+
+
+def _rebuild(
+    modalities: Sequence[torch.Tensor], inverse_temperature: float, cosine: bool
+) -> list[torch.Tensor]:
+    """Each modality from all others."""
+    return [
+        reconstruct(
+            queries,
+            torch.cat([keys for j, keys in enumerate(modalities) if j != i]),
+            inverse_temperature,
+            cosine,
+        )
+        for i, queries in enumerate(modalities)
+    ]

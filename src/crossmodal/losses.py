@@ -1,4 +1,4 @@
-"""The ranking hinges that SAM, the captioning pipelines and VASE share."""
+"""The hinges of the ranking losses: over all, the hardest, random or semi-hard negatives."""
 
 from typing import Literal
 
@@ -60,3 +60,52 @@ def hardest_ranking_loss(
     second = (margin + scores - positive).clamp(min=0) * negatives.T  # B (b, b)
     across = 1 if hardest == "negative" else 0
     return first.amax(across).sum() + second.amax(1 - across).sum()
+
+
+def draw_impostors(negatives: torch.Tensor) -> torch.Tensor:
+    """A random negative of each row, all equally likely: (b,).
+
+    A row without negatives is its own impostor, which pulls at nothing.
+
+    Args:
+        negatives: (b, b) bool, j being a negative of i.
+    """
+    itself = torch.eye(len(negatives), dtype=torch.bool, device=negatives.device)
+    choices = negatives | (itself & ~negatives.any(1, keepdim=True))
+    return torch.multinomial(choices.float(), 1)[:, 0]
+
+
+def impostor_loss(
+    positive: torch.Tensor, wrong_first: torch.Tensor, wrong_second: torch.Tensor, margin: float
+) -> torch.Tensor:
+    """Hinge of every pair against one impostor on either side, summed; the mean of the pairs.
+
+    Harwath et al. 2018.
+
+    Args:
+        positive: Score of each pair, (b,).
+        wrong_first: The same with an impostor in place of its first part, (b,).
+        wrong_second: With one in place of its second part, (b,).
+        margin: a.
+    """
+    hinges = (margin + wrong_first - positive).clamp(min=0)
+    return (hinges + (margin + wrong_second - positive).clamp(min=0)).mean()
+
+
+def semi_hard_loss(scores: torch.Tensor, margin: float, negatives: torch.Tensor) -> torch.Tensor:
+    """Hinge of every pair against its best impostor among those that score below it.
+
+    Both directions, summed; the mean of the pairs. A pair without such an impostor counts as 0;
+    the released code takes an impostor of score 0 for it. Harwath et al. 2020.
+
+    Args:
+        scores: S (b, b); pairs (i, i).
+        margin: a.
+        negatives: (b, b) bool, symmetric.
+    """
+    positive = scores.diagonal()[:, None]
+    hinges = [
+        (margin + s.masked_fill(~(negatives & (s < positive)), -torch.inf).amax(1) - positive[:, 0])
+        for s in (scores, scores.T)
+    ]
+    return sum(hinge.clamp(min=0) for hinge in hinges).mean()

@@ -12,7 +12,7 @@ from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
 from crossmodal import plugins
 from crossmodal.errors import CrossmodalError
-from crossmodal.evaluation.published import published_values
+from crossmodal.evaluation.published import Published, published_values
 from crossmodal.files import write_text
 from crossmodal.schema import STEP, Experiment, Figure, Logged, Metric, Name, Options, Strict, Table
 from crossmodal.search import combinations, member_name
@@ -35,6 +35,7 @@ class Facts(Strict):
     key: str = Field(description="Hash of params.yaml and of all source that was checked")
     features: dict[str, FeatureFacts]
     gpu: dict[str, bool] = Field(description="Plug-in of a method -> whether it can use a GPU")
+    weights: dict[str, str] = Field({}, description="Experiment -> file of its method's weights")
 
 
 class Params(Strict):
@@ -83,6 +84,10 @@ class Params(Strict):
         """Whether an experiment's method can use a GPU."""
         return self._facts.gpu[self.fit_job(experiment)["plugin"]]
 
+    def weights_of(self, experiment: str) -> str:
+        """File in `data/raw/weights/` that an experiment's method begins with, or empty."""
+        return self._facts.weights[experiment]
+
     def fit_job(self, experiment: str) -> dict[str, Any]:
         """All that a fit of an experiment depends on, but its data."""
         spec = self.experiments[experiment]
@@ -124,6 +129,11 @@ class Params(Strict):
                 _member(figure, self.figures, f"tables.{name}.figures")
             if table.map:
                 _member(table.map.experiment, self.experiments, f"tables.{name}.map.experiment")
+            for kind in ("margins", "similarity"):
+                for experiment in getattr(table, kind):
+                    _member(experiment, table.experiments, f"tables.{name}.{kind}")
+            for label, source in table.cited.items():
+                _check_published(source, f"tables.{name}.cited.{label}")
         for name in self.features:
             for source in self.feature_of(name).of:
                 _member(source, self.features, f"features.{name}")
@@ -189,12 +199,10 @@ class Params(Strict):
                     f"params.yaml: {where}.views.{modality}: {feature!r} describes {described}"
                 )
         if spec.published:
-            try:
-                published_values(spec.published)
-            except CrossmodalError as error:
-                raise CrossmodalError(f"params.yaml: {where}.published: {error}") from None
+            _check_published(spec.published, f"{where}.published")
         job = self.fit_job(name)
-        plugins.make("methods", job["plugin"], job["options"], f"{where}.options")
+        method = plugins.make("methods", job["plugin"], job["options"], f"{where}.options")
+        self._facts.weights[name] = method.weights
         for options in combinations(job["search"]):
             plugins.make("methods", job["plugin"], job["options"] | options, f"{where}.search")
 
@@ -237,6 +245,13 @@ def read(path: Path) -> Params:
     except (OSError, yaml.YAMLError) as error:
         raise CrossmodalError(f"{path}: {error}") from error
     return parse(config or {})
+
+
+def _check_published(source: Published, where: str) -> None:
+    try:
+        published_values(source)
+    except CrossmodalError as error:
+        raise CrossmodalError(f"params.yaml: {where}: {error}") from None
 
 
 def _member(value: str, allowed: Any, where: str) -> None:

@@ -103,6 +103,9 @@ class Table(Strict):
     retrieval: Retrieval = "cross-modal"
     figures: list[str] = Field([], description="Keys of `figures`, shown below the table")
     map: Map | None = Field(None, description="Drawn below the table")
+    similarity: list[str] = Field([], description="Experiments whose matrix of scores is drawn")
+    margins: list[str] = Field([], description="Experiments whose margins by epoch are drawn")
+    cited: dict[str, Published] = Field({}, description="Label -> row that nothing here reproduces")
 
 
 class Figure(Strict):

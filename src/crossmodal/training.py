@@ -10,6 +10,7 @@ import math
 import time
 from abc import abstractmethod
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from crossmodal.progress import track
 # Writing checkpoints may take this share of the time; large networks are saved less often.
 CHECKPOINT_SHARE = 0.05
 # what a checkpoint knows besides weights, optimiser and learning curve
-COUNTS = ("phase", "epoch", "step", "best", "after_best")
+COUNTS = ("epoch", "step", "best", "after_best")
 
 
 class GradientMethod(Method):
@@ -39,15 +40,21 @@ class GradientMethod(Method):
     Attributes:
         epochs: Number of passes over the training split.
         phases: How often training begins: each time but the first at the best epoch so far, with a
-            new optimiser; epochs go on counting from there.
+            new optimiser.
+        continues: Whether the epochs of a later phase go on counting at that epoch, or begin at 0.
         phase: The present one, from 0.
+        accumulate: Batches whose mean gradient makes one step; each keeps its own negatives.
+        pretrained: File of weights to begin with, set by `fit`; see `Method.weights`.
         network: Set by `fit` and `restore`.
     """
 
     gpu = True
     epochs: int
     phases: int = 1
+    continues: bool = True
     phase: int = 0
+    accumulate: int = 1
+    pretrained: Path | None = None
     network: nn.Module
 
     @abstractmethod
@@ -60,7 +67,7 @@ class GradientMethod(Method):
 
     @abstractmethod
     def learning_rate(self, epoch: int, step: int) -> float:
-        """Learning rate of a step; `epoch` and `step`, of this optimiser, count from 0."""
+        """Learning rate of a step; `step` counts those of this optimiser from 0."""
 
     @abstractmethod
     def place(self, train: Split) -> None:
@@ -109,14 +116,13 @@ class GradientMethod(Method):
             CrossmodalError: If the loss becomes NaN or infinite.
         """
         torch.manual_seed(run.seed)
+        self.phase, self.pretrained = 0, run.weights
         self.network = self.build(train.views).to(device())
         self.place(train)
-        self.phase = 0
-        state = _Progress(self.network, self.optimizer(), run)
-        for phase in range(state.phase, self.phases):
-            self.phase = phase
-            if phase > state.phase:
-                state.restart(self.optimizer())
+        state = _Progress(self, run)
+        for phase in range(self.phase, self.phases):
+            if phase > self.phase:
+                state.restart()
             self._train_phase(state, validation, run)
         self.network.load_state_dict(state.best_weights)
 
@@ -135,18 +141,20 @@ class GradientMethod(Method):
         """One pass over the training split; the mean loss of its batches."""
         torch.manual_seed(int(np.random.SeedSequence([run.seed, epoch]).generate_state(1)[0]))
         rng = np.random.default_rng([run.seed, epoch])
-        losses = []
-        for batch in self.batches(epoch, rng):
+        losses: list[torch.Tensor] = []
+        batches = iter(self.batches(epoch, rng))
+        while step := list(islice(batches, self.accumulate)):
             self.network.train()
             for group in state.optimizer.param_groups:
                 group["lr"] = self.learning_rate(epoch, state.step)
             state.optimizer.zero_grad(set_to_none=True)
-            loss = self.loss(batch)
-            loss.backward()
+            for batch in step:
+                loss = self.loss(batch)
+                (loss / len(step)).backward()
+                losses.append(loss.detach())
             self.clip()
             state.optimizer.step()
             state.step += 1
-            losses.append(loss.detach())
         mean = float(torch.stack(losses).mean()) if losses else math.nan
         if not math.isfinite(mean):
             raise CrossmodalError(
@@ -159,9 +167,10 @@ class GradientMethod(Method):
 class _Progress:
     """Where a training stands, in memory and in its checkpoint."""
 
-    def __init__(self, network: nn.Module, optimizer: torch.optim.Optimizer, run: Run) -> None:
-        self.network, self.optimizer, self.run = network, optimizer, run
-        self.phase, self.epoch, self.step = 0, 0, 0  # the next ones
+    def __init__(self, method: GradientMethod, run: Run) -> None:
+        self.method, self.network, self.run = method, method.network, run
+        self.optimizer = method.optimizer()
+        self.epoch, self.step = 0, 0  # the next ones
         self.best, self.after_best = -math.inf, 0
         self.best_weights: dict[str, torch.Tensor] = {}
         self.path = run.checkpoints / "training.safetensors" if run.checkpoints else None
@@ -176,11 +185,12 @@ class _Progress:
             self.best, self.after_best = score, self.epoch
             self.best_weights = copy.deepcopy(self.network.state_dict())
 
-    def restart(self, optimizer: torch.optim.Optimizer) -> None:
-        """Begin the next phase after the best epoch."""
+    def restart(self) -> None:
+        """Begin the next phase with the weights of the best epoch."""
         self.network.load_state_dict(self.best_weights)
-        self.optimizer, self.step = optimizer, 0
-        self.phase, self.epoch = self.phase + 1, self.after_best
+        self.method.phase += 1
+        self.optimizer, self.step = self.method.optimizer(), 0
+        self.epoch = self.after_best if self.method.continues else 0
 
     def save_if_due(self) -> None:
         start = time.monotonic()
@@ -202,7 +212,8 @@ class _Progress:
             **{f"best.{name}": value for name, value in self.best_weights.items()},
             **{name: torch.as_tensor(value) for name, value in slots.items() if value is not None},
         }
-        facts = {name: getattr(self, name) for name in COUNTS} | {"curve": self.run.curve}
+        facts = {name: getattr(self, name) for name in COUNTS}
+        facts |= {"phase": self.method.phase, "curve": self.run.curve}
         with replacing(path) as temporary:
             tensors = {name: value.contiguous() for name, value in tensors.items()}
             save_file(tensors, temporary, {"facts": json.dumps(facts)})
@@ -211,6 +222,8 @@ class _Progress:
         with safe_open(path, "pt") as file:
             facts = json.loads(file.metadata()["facts"])
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        self.method.phase = facts["phase"]
+        self.optimizer = self.method.optimizer()
         self.network.load_state_dict(_part(tensors, "network"))
         self.best_weights = _part(tensors, "best")
         slots: dict[int, dict[str, torch.Tensor]] = {}

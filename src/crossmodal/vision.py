@@ -19,6 +19,7 @@ PIXELS = 100_000_000
 Resize = Literal["warp256", "short256"]
 
 SIDE, CROP = 256, 224
+SCALES, RATIOS = (0.08, 1.0), (3 / 4, 4 / 3)  # of random crops: share of the area, width to height
 WINDOWS = ((16, 16), (0, 0), (0, 32), (32, 0), (32, 32))  # top, left; the centre first
 # of the images that torchvision's networks were trained on, RGB in [0, 1]
 MEAN = (0.485, 0.456, 0.406)
@@ -42,9 +43,26 @@ def square(content: bytes, member: str, resize: Resize) -> Tensor:
         short = min(image.size)
         left, top = ((side - short) // 2 for side in image.size)
         image = image.crop((left, top, left + short, top + short))
+    return _resize(image, SIDE)
+
+
+def random_crop(image: Any) -> Tensor:
+    """A random part of an image, (224, 224, 3) uint8 RGB, as torchvision draws it for training.
+
+    Args:
+        image: In mode RGB.
+    """
+    from torchvision.transforms import RandomResizedCrop
+
+    top, left, height, width = RandomResizedCrop.get_params(image, SCALES, RATIOS)
+    return _resize(image.crop((left, top, left + width, top + height)), CROP)
+
+
+def _resize(image: Any, side: int) -> Tensor:
+    """The image as a square, (side, side, 3)."""
     pixels = torch.from_numpy(np.array(image))[None].permute(0, 3, 1, 2)  # (1, 3, h, w)
     # the pixels of Pillow's own bilinear filter, in a third of its time
-    resized = interpolate(pixels, (SIDE, SIDE), mode="bilinear", antialias=True)
+    resized = interpolate(pixels, (side, side), mode="bilinear", antialias=True)
     return resized[0].permute(1, 2, 0)
 
 
@@ -68,7 +86,6 @@ def read_image(content: bytes, member: str) -> Any:
 
 
 def _decode(content: bytes) -> Any:
-    """The image in mode RGB."""
     from PIL import Image
 
     image = Image.open(io.BytesIO(content), formats=FORMATS)
@@ -82,13 +99,19 @@ def _decode(content: bytes) -> Any:
 
 def crops(squares: Tensor, count: Literal[1, 10]) -> Tensor:
     """Cut and normalise squares (n, 256, 256, 3): (count * n, 3, 224, 224), crop by crop."""
-    # each row with its colours as one run of numbers, which is 15 times as fast
-    mean, deviation = squares.new_tensor([MEAN, DEVIATION], dtype=torch.float32).repeat(1, SIDE)
-    pixels = squares.flatten(2).float().div_(255).sub_(mean).div_(deviation)  # (n, 256, 768)
-    pixels = pixels.unflatten(2, (SIDE, 3)).permute(0, 3, 1, 2)  # channels stay last in memory
+    pixels = normalised(squares)
     windows = [
         pixels[..., top : top + CROP, left : left + CROP]
         for top, left in (WINDOWS if count == 10 else WINDOWS[:1])
     ]
     mirrored = [window.flip(-1) for window in windows] if count == 10 else []
     return torch.cat(windows + mirrored)
+
+
+def normalised(images: Tensor) -> Tensor:
+    """Images (n, h, w, 3) uint8 as networks want them: (n, 3, h, w), channels last in memory."""
+    # each row with its colours as one run of numbers, which is 15 times as fast
+    width = images.shape[2]
+    mean, deviation = images.new_tensor([MEAN, DEVIATION], dtype=torch.float32).repeat(1, width)
+    pixels = images.flatten(2).float().div_(255).sub_(mean).div_(deviation)  # (n, h, 3 w)
+    return pixels.unflatten(2, (width, 3)).permute(0, 3, 1, 2)

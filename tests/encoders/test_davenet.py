@@ -61,6 +61,18 @@ def test_equals_conv1d_over_spectrograms(frames, training):
         torch.testing.assert_close(a, b)
 
 
+def test_padding_changes_the_last_steps_alone(frames):
+    """Those that hear it: 5 + 16 + 32 + 64 frames of convolutions, 1 + 2 + 4 + 8 of pools."""
+    network = DAVEnet(width=0.125).eval()
+    clip = torch.randn(2, 400, 40, generator=torch.Generator().manual_seed(1))
+    padded = torch.cat([clip, torch.zeros(2, 2048 - 400, 40)], dim=1)
+    with torch.inference_mode():
+        found, expected = network(clip), network(padded)[:, :25]
+    alike = (400 - 132) // 16
+    torch.testing.assert_close(found[:, :alike], expected[:, :alike])
+    assert (found[:, -1] - expected[:, -1]).abs().max() > 1e-3
+
+
 def test_input_norm_removes_level_and_scale_of_the_batch(frames):
     network = DAVEnet(width=0.125)
     torch.testing.assert_close(network(40 * frames - 60), network(frames), rtol=1e-3, atol=1e-4)

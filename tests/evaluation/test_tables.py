@@ -4,12 +4,14 @@ import io
 import numpy as np
 import pytest
 
+from crossmodal.evaluation.published import Published
 from crossmodal.evaluation.tables import COLUMNS, Cell, make_rows, to_csv, to_markdown
 from crossmodal.params import Experiment, Table
 
 DIRECTIONS = ("image-to-text", "text-to-image")
 METRICS = ["mAP", "R@1", "MedR", "rsum"]
 PASCAL = {"paper": "SAM", "table": "Table 1", "dataset": "Pascal Sentences", "method": "CCA"}
+PASCAL_CCA = Published(**PASCAL)
 PUBLISHED = {"image-to-text": 0.203, "text-to-image": 0.208, "average": 0.206}
 
 
@@ -296,3 +298,16 @@ def test_a_dataset_without_labels_leaves_map_empty():
         assert column(found, direction, "mAP")["B"] == ""
         assert column(found, direction, "R@1")["B"] == "50.0"
     assert "B" not in found["average"]
+
+
+def test_a_cited_row_has_published_numbers_and_no_others(two):
+    table, _ = two
+    cited = table.model_copy(update={"experiments": ["sam"], "cited": {"CCA, cited": PASCAL_CCA}})
+    rows = make_rows(cited, {"sam": make_experiment("SAM")}, {"sam": [make_run(0.25)]})
+    assert [row.label for row in rows][:2] == ["SAM", "CCA, cited"]
+    found = parse(to_markdown("toy", cited, rows))
+    for direction, value in PUBLISHED.items():
+        published = column(found, direction, "mAP published")
+        assert published["CCA, cited"] == f"{value:.3f}"
+        assert column(found, direction, "mAP reproduced")["CCA, cited"] == ""
+        assert column(found, direction, "seeds")["CCA, cited"] == ""

@@ -147,6 +147,12 @@ def test_wav_and_flac_are_the_same():
     assert torch.equal(wav, flac)
 
 
+def test_mp3_keeps_frequency_and_duration():
+    clip = read_speech(encode(tone(1000, 44_100, 44_100), 44_100, "MP3", "MPEG_LAYER_III"), "m")
+    assert abs(len(clip) - RATE) < 0.1 * RATE  # the codec pads
+    assert LOGMEL.spectrogram(clip)[50].argmax() == LOGMEL.spectrogram(tone(1000))[50].argmax()
+
+
 def test_channels_are_averaged():
     samples = torch.stack([tone(500), tone(2000)], 1)
     found = read_speech(encode(samples, subtype="FLOAT"), "m")

@@ -1,10 +1,13 @@
 import math
+from itertools import combinations
 
 import numpy as np
 import pytest
 import torch
 from torch.nn.functional import normalize
+from torch.utils.flop_counter import FlopCounterMode
 
+from crossmodal import vision
 from crossmodal.data import Split, View
 from crossmodal.errors import CrossmodalError
 from crossmodal.evaluation.selection import selection_score
@@ -12,43 +15,47 @@ from crossmodal.losses import ranking_loss
 from crossmodal.methods.base import Run
 from crossmodal.methods.vase import VASE
 from crossmodal.store import Ragged
+from tests.methods.spoken import (
+    FRAMES,
+    OWNERS,
+    WORDS,
+    count,
+    drawn,
+    image_files,
+    make_split,
+    noise,
+    placed,
+    sentences,
+)
 
 PAPER = {
     "dims": 1024,
+    "speech_network": "davenet",
     "width": 1.0,
     "recurrent_layers": 2,
+    "word_dims": 300,
+    "image_network": None,
+    "image_weights": "random",
     "margin": 0.2,
+    "same_image_negatives": True,
     "cycle_weight": 0.05,
     "inverse_temperature": 2.0,
+    "cycle_of_unit_rows": True,
+    "second_cosine": False,
     "learning_rate": 2e-4,
+    "finetuning_rate": None,
     "decay_every": 15,
     "clip": 2.0,
     "batch": 32,
+    "accumulate": 1,
     "epochs": 100,
+    "finetuning_epochs": 100,
     "captions_per_epoch": "all",
     "max_frames": 2048,
     "trim": False,
 }
-SMALL = PAPER | {"dims": 16, "width": 0.04, "recurrent_layers": 1, "max_frames": 96}
-OWNERS = np.array([0, 0, 1, 2, 2, 2, 3, 4, 4])  # not every caption is spoken
-FRAMES = np.array([50, 7, 16, 33, 64, 1, 95, 80, 130])
-
-
-def make_split(images, clips, owners):
-    items = np.arange(len(images))
-    return Split(
-        [str(item) for item in items],
-        np.zeros((len(images), 0), bool),
-        {
-            "image": View(images, items, [str(item) for item in items], {}),
-            "speech": View(clips, owners, [str(row) for row in range(len(owners))], {}),
-        },
-    )
-
-
-def noise(rng, lengths):
-    clips = (rng.uniform(-80, 0, (length, 40)).astype(np.float16) for length in lengths)
-    return Ragged.concatenate(clips)
+SMALL = PAPER | {"dims": 16, "width": 0.04, "recurrent_layers": 1, "word_dims": 5, "max_frames": 96}
+FILES = SMALL | {"image_network": "squeezenet1_1", "finetuning_rate": 2e-5}
 
 
 @pytest.fixture
@@ -58,64 +65,177 @@ def split(rng):
     return make_split(images, noise(rng, FRAMES), OWNERS)
 
 
-def placed(split, **options):
-    """A method with an untrained network, ready for its first batch."""
-    method = VASE(**SMALL | options)
-    torch.manual_seed(0)
-    method.network = method.build(split.views)
-    method.place(split)
-    return method
+@pytest.fixture
+def tri_modal(rng, split):
+    """The same with transcripts."""
+    image, speech = (split.views[m].features for m in ("image", "speech"))
+    return make_split(image, speech, OWNERS, sentences(rng, len(OWNERS)))
 
 
-def drawn(method, epoch=0):
-    return list(method.batches(epoch, np.random.default_rng(epoch)))
+@pytest.fixture
+def small_crops(monkeypatch):
+    """Image networks see 32 pixels, not 224, for the sake of time."""
+    monkeypatch.setattr(vision, "CROP", 32)
 
 
-def count(network):
-    return sum(p.numel() for p in network.parameters())
+@pytest.fixture
+def pictures(rng, small_crops):
+    """Image files instead of features."""
+    return make_split(image_files(rng, 5), noise(rng, FRAMES), OWNERS)
 
 
-def test_full_size_has_as_many_parameters_as_the_paper_says(rng):
-    split = make_split(np.zeros((2, 4096), np.float32), noise(rng, [20, 30]), np.arange(2))
-    network = VASE(**PAPER).build(split.views)
-    assert count(network["image"]) == 4_195_328
-    assert count(network["speech"]) == 15_965_570 + 9_449_472 + 1_049_600
-    assert count(network) + 134_260_544 == 164_920_514  # with the VGG16 up to fc7
+def ready(split, **options):
+    return placed(VASE(**SMALL | options), split)
 
 
-def test_learning_rate_falls_to_a_tenth_every_fifteen_epochs():
-    rates = [VASE(**PAPER).learning_rate(epoch, step=0) for epoch in (0, 14, 15, 29, 30)]
-    np.testing.assert_allclose(rates, [2e-4, 2e-4, 2e-5, 2e-5, 2e-6])
+@pytest.mark.parametrize(
+    ("image", "speech", "parts", "total"),
+    [
+        ("vgg16", "davenet", (134_260_544, 4_195_328, 15_965_570), 164_920_514),
+        ("resnet50", "resdavenet", (23_508_032, 2_098_176, 44_670_978), 80_776_258),
+    ],
+)
+def test_full_size_has_as_many_parameters_as_the_paper_says(rng, image, speech, parts, total):
+    options = PAPER | {"image_network": image, "speech_network": speech}
+    split = make_split(image_files(rng, 2), noise(rng, [20, 30]), np.arange(2), sentences(rng, 2))
+    with torch.device("meta"):
+        network = VASE(**options | {"image_weights": "imagenet"}).build(split.views)
+    assert (count(network["trunk"]), count(network["image"])) == parts[:2]
+    assert count(network["speech"].steps) == parts[2]
+    assert count(network["speech"]) - parts[2] == 9_449_472 + 1_049_600
+    assert count(network["text"]) == 5_123_072 + 300 * WORDS
+    assert count(network) - count(network["text"]) == total
 
 
-@pytest.mark.parametrize(("cycle_weight", "beta"), [(0.0, 2.0), (0.05, 2.0), (3.0, 12.0)])
-def test_loss_is_ranking_plus_weighted_cycle_of_the_embeddings(split, cycle_weight, beta):
-    method = placed(split, cycle_weight=cycle_weight, inverse_temperature=beta)
-    v, a = (method.embed(m, split.views[m]).astype(float) for m in ("image", "speech"))
-    clips = np.array([6, 1, 4])
-    v, a = v[OWNERS[clips]], a[clips]
-    scores = v @ a.T
+@pytest.mark.parametrize(
+    ("image", "speech", "billions"),
+    [("vgg16", "davenet", 23.065), ("resnet50", "resdavenet", 12.238)],
+)
+def test_full_size_multiplies_as_often_as_the_paper_says_but_for_the_gru(
+    rng, image, speech, billions
+):
+    options = PAPER | {"image_network": image, "speech_network": speech}
+    split = make_split(image_files(rng, 2), noise(rng, [20, 30]), np.arange(2))
+    with torch.device("meta"):
+        network = VASE(**options | {"image_weights": "imagenet"}).build(split.views).to("meta")
+    encoder = network.eval()["speech"]
+    with FlopCounterMode(display=False) as counter:
+        v = network["image"](network["trunk"](torch.empty(1, 3, 224, 224, device="meta")))
+        steps = encoder.steps.convolutions(torch.empty(1, 2048, 40, device="meta"))
+        a = encoder.project(torch.empty(1, 1024, device="meta"))
+    assert (steps.shape, v.shape, a.shape) == ((1, 128, 1024), (1, 1024), (1, 1024))
+    assert counter.get_total_flops() / 2e9 == pytest.approx(billions, abs=5e-4)
 
-    def reconstruct(queries, keys):
-        weights = np.exp(beta * queries @ keys.T)
-        return weights / weights.sum(1, keepdims=True) @ keys
 
-    v1, a1 = reconstruct(v, a), reconstruct(a, v)
-    v2, a2 = reconstruct(v1, a1), reconstruct(a1, v1)
+@pytest.mark.parametrize(("stage", "rate"), [(0, 2e-4), (1, 2e-5)])
+def test_learning_rate_falls_to_a_tenth_every_fifteen_epochs_of_a_stage(stage, rate):
+    method = VASE(**PAPER | {"image_network": "vgg16", "finetuning_rate": 2e-5})
+    method.phase = stage
+    rates = [method.learning_rate(epoch, step=0) for epoch in (0, 14, 15, 29, 30)]
+    np.testing.assert_allclose(rates, [rate, rate, rate / 10, rate / 10, rate / 100])
+
+
+def looped_reconstruction(queries, others, beta):
+    keys = np.concatenate(others)
+    weights = np.exp(beta * queries @ keys.T)
+    return weights / weights.sum(1, keepdims=True) @ keys
+
+
+def looped_loss(rows, beta, cycle_weight):
+    """Equations 7 to 30 for unit rows of two or three modalities."""
     ranking = sum(
-        max(0, 0.2 - scores[i, i] + wrong)
-        for i in range(3)
-        for k in range(3)
-        for wrong in (scores[i, k], scores[k, i])
+        max(0, 0.2 - p[i] @ q[i] + wrong)
+        for p, q in combinations(rows, 2)
+        for i in range(len(p))
+        for k in range(len(p))
+        for wrong in (p[i] @ q[k], p[k] @ q[i])
         if i != k
     )
-    expected = ranking + cycle_weight * (((v2 - v) ** 2).sum() + ((a2 - a) ** 2).sum())
+    found = rows
+    for _ in range(2):
+        found = [looped_reconstruction(x, [y for y in found if y is not x], beta) for x in found]
+    cycle = sum(((x - y) ** 2).sum() for x, y in zip(found, rows, strict=True))
+    return ranking + cycle_weight * cycle
+
+
+@pytest.mark.parametrize("views", ["split", "tri_modal"])
+@pytest.mark.parametrize(("cycle_weight", "beta"), [(0.0, 2.0), (0.05, 2.0), (3.0, 12.0)])
+def test_loss_is_that_of_the_equations(request, views, cycle_weight, beta):
+    split = request.getfixturevalue(views)
+    method = ready(split, cycle_weight=cycle_weight, inverse_temperature=beta)
+    clips = np.array([6, 1, 4])
+    rows = [method.embed("image", split.views["image"])[OWNERS[clips]]]
+    rows.append(method.embed("speech", split.views["speech"])[clips])
+    if "text" in split.views:
+        rows.append(normalize(method._map_texts(clips)).detach().numpy())
+    expected = looped_loss([x.astype(float) for x in rows], beta, cycle_weight)
     method.network.eval()
     assert method.loss((OWNERS[clips], clips)).item() == pytest.approx(expected, rel=1e-4)
 
 
+def test_captions_of_one_image_can_be_spared_as_negatives(split):
+    clips = np.array([0, 1, 2])
+    both, apart = (
+        ready(split, same_image_negatives=kept, cycle_weight=0.0) for kept in (True, False)
+    )
+    losses = []
+    for method in (both, apart):
+        method.network.eval()
+        losses.append(method.loss((OWNERS[clips], clips)).item())
+    v = both.embed("image", split.views["image"])[OWNERS[clips]]
+    a = both.embed("speech", split.views["speech"])[clips]
+    between = sum(
+        max(0, 0.2 - v[i] @ a[i] + wrong)
+        for i, k in ((0, 1), (1, 0))
+        for wrong in (v[i] @ a[k], v[k] @ a[i])
+    )
+    assert losses[0] - losses[1] == pytest.approx(between, rel=1e-4)
+
+
+def test_the_cycle_may_see_the_embeddings_before_their_normalisation(split):
+    clips = np.array([6, 1, 4])
+    first, other = (ready(split, cycle_of_unit_rows=unit) for unit in (True, False))
+    for method in (first, other):
+        method.network.eval()
+        with torch.no_grad():
+            method.network["image"].weight.mul_(3)
+            method.network["image"].bias.mul_(3)
+    batch = (OWNERS[clips], clips)
+    scaled = [method.loss(batch).item() for method in (first, other)]
+    with torch.no_grad():
+        for method in (first, other):
+            method.network["image"].weight.mul_(2)
+    again = [method.loss(batch).item() for method in (first, other)]
+    assert again[0] == pytest.approx(scaled[0], rel=1e-5)
+    assert again[1] > scaled[1] + 0.01
+
+
+def test_texts_change_training_but_are_not_embedded(tri_modal, split):
+    method = ready(tri_modal)
+    assert count(method.network["text"]) == WORDS * 5 + 3 * 16 * (5 + 16) + 6 * 16 + 16 * 17
+    method.loss(drawn(method)[0]).backward()
+    gradients = [p.grad for p in method.network["text"].parameters() if p.requires_grad]
+    assert all(gradient.abs().max() > 0 for gradient in gradients)
+    expected = {m: method.embed(m, split.views[m]) for m in ("image", "speech")}
+    for parameter in method.network["text"].parameters():
+        parameter.data.fill_(torch.nan)
+    for modality, rows in expected.items():
+        np.testing.assert_array_equal(method.embed(modality, split.views[modality]), rows)
+    assert "text" not in ready(split).network
+
+
+def test_a_model_comes_back_from_its_state(tri_modal, pictures):
+    for split, options in ((tri_modal, SMALL), (pictures, FILES)):
+        method = placed(VASE(**options), split)
+        again = VASE(**options)
+        again.restore(method.state(), split.views)
+        for modality in ("image", "speech"):
+            view = split.views[modality]
+            np.testing.assert_array_equal(again.embed(modality, view), method.embed(modality, view))
+
+
 def test_without_cycle_weight_only_ranking_is_learnt(split):
-    method = placed(split, cycle_weight=0.0)
+    method = ready(split, cycle_weight=0.0)
     images, clips = drawn(method)[0]
     parameters = list(method.network.parameters())
     found = torch.autograd.grad(method.loss((images, clips)), parameters)
@@ -128,7 +248,7 @@ def test_without_cycle_weight_only_ranking_is_learnt(split):
 
 
 def test_an_epoch_has_every_spoken_caption_with_its_image(split):
-    method = placed(split, batch=3)
+    method = ready(split, batch=3)
     for epoch in range(3):
         images, clips = (np.concatenate(rows) for rows in zip(*drawn(method, epoch), strict=True))
         assert sorted(clips) == list(range(len(OWNERS)))
@@ -136,7 +256,7 @@ def test_an_epoch_has_every_spoken_caption_with_its_image(split):
 
 
 def test_an_epoch_has_every_image_with_one_of_its_captions(split):
-    method = placed(split, captions_per_epoch="one", batch=5)
+    method = ready(split, captions_per_epoch="one", batch=5)
     seen = set()
     for epoch in range(40):
         [(images, clips)] = drawn(method, epoch)
@@ -147,13 +267,13 @@ def test_an_epoch_has_every_image_with_one_of_its_captions(split):
 
 
 def test_a_last_batch_of_one_pair_is_dropped(split):
-    method = placed(split, batch=4)
+    method = ready(split, batch=4)
     assert [len(clips) for _, clips in drawn(method)] == [4, 4]
 
 
 @pytest.mark.parametrize("trim", [True, False])
 def test_an_embedding_depends_on_its_own_clip_alone(split, trim):
-    method = placed(split, trim=trim)
+    method = ready(split, trim=trim)
     speech = split.views["speech"]
     together = method.embed("speech", speech)
     for row in range(len(OWNERS)):
@@ -167,7 +287,7 @@ def test_many_rows_are_embedded_in_order(rng):
     split = make_split(
         rng.standard_normal((200, 12)).astype(np.float32), noise(rng, lengths), np.arange(200)
     )
-    method = placed(split, trim=True)
+    method = ready(split, trim=True)
     for modality, view in split.views.items():
         order = rng.permutation(200)
         features = view.features
@@ -178,7 +298,7 @@ def test_many_rows_are_embedded_in_order(rng):
 
 @pytest.mark.parametrize(("trim", "size"), [(True, 80), (False, 96)])
 def test_clips_are_cut_at_the_longest_allowed_and_padded_with_zeros(split, trim, size):
-    method = placed(split, trim=trim)
+    method = ready(split, trim=trim)
     clips = split.views["speech"].features
     for rows, longest in (([0, 3, 7], size), ([8, 0], 96)):
         frames = np.zeros((len(rows), longest, 40), np.float32)
@@ -186,12 +306,12 @@ def test_clips_are_cut_at_the_longest_allowed_and_padded_with_zeros(split, trim,
             frames[place, : min(FRAMES[row], 96)] = clips[row][:96]
         lengths = torch.from_numpy(FRAMES[rows].clip(max=96))
         expected = normalize(method.network["speech"](torch.from_numpy(frames), lengths))
-        found = method._embed_clips(method.clips, np.array(rows))
+        found = method.embed_clips(method.clips, np.array(rows))
         torch.testing.assert_close(found, expected)
 
 
 def test_length_of_an_image_s_features_does_not_matter_and_zeros_are_allowed(split):
-    method = placed(split)
+    method = ready(split)
     view = split.views["image"]
     scaled = view.features * np.array([1e-3, 1, 7, 100, 0], np.float32)[:, None]
     found = method.embed("image", View(scaled, view.items, view.ids, {}))
@@ -202,7 +322,7 @@ def test_length_of_an_image_s_features_does_not_matter_and_zeros_are_allowed(spl
 def test_clips_shorter_than_a_step_have_a_finite_loss(rng):
     lengths = np.arange(16)
     images = rng.standard_normal((16, 12)).astype(np.float32)
-    method = placed(make_split(images, noise(rng, lengths), lengths), trim=True)
+    method = ready(make_split(images, noise(rng, lengths), lengths), trim=True)
     loss = method.loss((lengths, lengths))
     loss.backward()
     assert math.isfinite(loss.item())
@@ -210,7 +330,7 @@ def test_clips_shorter_than_a_step_have_a_finite_loss(rng):
 
 
 def test_all_gradients_together_are_clipped(split):
-    method = placed(split, margin=100.0, clip=2.0)
+    method = ready(split, margin=100.0, clip=2.0)
     method.loss(drawn(method)[0]).backward()
     before = [p.grad.clone() for p in method.network.parameters()]
     norm = math.sqrt(sum(g.square().sum().item() for g in before))
@@ -221,22 +341,35 @@ def test_all_gradients_together_are_clipped(split):
 
 
 def test_linear_maps_start_glorot_uniform_without_bias(split):
-    network = placed(split, dims=200).network
+    network = ready(split, dims=200).network
     for layer in (network["image"], network["speech"].project):
         bound = math.sqrt(6 / sum(layer.weight.shape))
         assert 0.98 * bound < layer.weight.abs().max() <= bound
         assert (layer.bias == 0).all()
 
 
-@pytest.mark.parametrize("cycle_weight", [0.0, 0.05])
-def test_learns_32_pairs_by_heart(rng, cycle_weight):
+def test_similarities_of_pairs_and_of_others_are_logged(split):
+    method = ready(split)
+    method.network.eval()
+    clips = np.array([0, 2, 3])
+    method.loss((OWNERS[clips], clips))
+    v = method.embed("image", split.views["image"])[OWNERS[clips]]
+    scores = v @ method.embed("speech", split.views["speech"])[clips].T
+    found = method.log()
+    assert found["positives"] == pytest.approx(np.diag(scores).mean(), abs=1e-5)
+    assert found["negatives"] == pytest.approx((scores.sum() - np.trace(scores)) / 6, abs=1e-5)
+
+
+@pytest.mark.parametrize(("cycle_weight", "texts"), [(0.0, False), (0.05, True)])
+def test_learns_32_pairs_by_heart(rng, cycle_weight, texts):
     split = make_split(
         rng.standard_normal((32, 20)).astype(np.float32),
-        noise(rng, rng.integers(32, 64, 32)),
+        noise(rng, rng.integers(16, 32, 32)),
         np.arange(32),
+        sentences(rng, 32) if texts else None,
     )
-    size = {"dims": 32, "width": 0.125, "max_frames": 64}
-    speed = {"learning_rate": 1e-3, "epochs": 60, "decay_every": 60}
+    size = {"dims": 32, "width": 0.125, "max_frames": 32}
+    speed = {"learning_rate": 2e-3, "epochs": 50, "decay_every": 50}
     method = VASE(**SMALL | size | speed | {"cycle_weight": cycle_weight})
     method.fit(split, split, Run(0))
     assert selection_score(method, split) == 600
@@ -245,8 +378,8 @@ def test_learns_32_pairs_by_heart(rng, cycle_weight):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"text": "image", "speech": None}, "image and speech, but has image, text"),
-        ({"image": "speech"}, "view 'image'.*one vector"),
+        ({"text": "image", "speech": None}, "image and speech.*, but has image, text"),
+        ({"image": "speech"}, "view 'image'.*plug-in `pictures`"),
         ({"speech": "image"}, "view 'speech'.*40 bins"),
     ],
 )
@@ -256,8 +389,103 @@ def test_views_that_do_not_suit_are_refused(split, change, message):
         VASE(**SMALL).build({name: view for name, view in views.items() if view})
 
 
+def test_image_files_need_an_image_network_and_features_none(split, pictures):
+    with pytest.raises(CrossmodalError, match="has image files, but image_network is None"):
+        VASE(**SMALL).build(pictures.views)
+    with pytest.raises(CrossmodalError, match="has features, but image_network is squeezenet"):
+        VASE(**FILES).build(split.views)
+    with pytest.raises(ValueError, match="finetuning_rate: needs an image_network"):
+        VASE(**SMALL | {"finetuning_rate": 1e-5})
+
+
+def test_texts_of_other_captions_are_refused(tri_modal):
+    text = tri_modal.views["text"]
+    others = View(text.features, text.items, text.ids[::-1], text.meta)
+    with pytest.raises(CrossmodalError, match="view 'text': its rows are other captions"):
+        ready(Split(tri_modal.items, tri_modal.labels, tri_modal.views | {"text": others}))
+
+
 def test_several_vectors_of_an_image_are_refused(split):
     several = View(np.zeros((6, 12), np.float32), np.arange(6) // 2, list("012345"), {})
     views = split.views | {"image": several}
     with pytest.raises(CrossmodalError, match="6 rows for 5 items"):
-        placed(Split(split.items, split.labels, views))
+        ready(Split(split.items, split.labels, views))
+
+
+def test_the_image_network_learns_in_the_second_stage_alone(pictures):
+    method = placed(VASE(**FILES), pictures)
+    before = {name: value.clone() for name, value in method.network["trunk"].state_dict().items()}
+    for stage in (0, 1):
+        method.phase = stage
+        optimizer = method.optimizer()
+        optimizer.zero_grad()
+        method.network.train()
+        method.loss(drawn(method)[0]).backward()
+        optimizer.step()
+        after = method.network["trunk"].state_dict()
+        changed = [name for name, value in before.items() if not torch.equal(value, after[name])]
+        grown = [p.grad is not None for p in method.network["trunk"].parameters()]
+        assert (bool(changed), any(grown)) == (stage == 1, stage == 1)
+    assert method.phases == 2
+
+
+@pytest.mark.usefixtures("small_crops")
+def test_batch_statistics_of_the_image_network_move_in_the_second_stage_alone(rng):
+    split = make_split(image_files(rng, 3), noise(rng, [20, 30, 40]), np.arange(3))
+    method = placed(VASE(**FILES | {"image_network": "resnet50"}), split)
+    mean = method.network["trunk"].network.bn1.running_mean
+    for stage in (0, 1):
+        method.phase, before = stage, mean.clone()
+        method.network.train()
+        method.loss(drawn(method)[0])
+        assert torch.equal(mean, before) == (stage == 0)
+
+
+def test_kept_features_are_those_of_the_frozen_network(pictures):
+    method = placed(VASE(**FILES), pictures)
+    kept = method._frozen_features(method.images)
+    assert kept.shape == (5, 10, 512)
+    method.network.eval()
+    rows = np.array([3, 1])
+    with torch.no_grad():
+        live = method.run_trunk(method.images.crops(rows, 1)[0])
+    torch.testing.assert_close(kept[rows, 0].float(), live, rtol=1e-2, atol=1e-2)
+    centre = normalize(method._map_images(kept[:, 0])).detach().numpy()
+    np.testing.assert_allclose(method.embed("image", pictures.views["image"]), centre, atol=1e-2)
+
+
+def test_two_stages_train_and_go_on_after_a_kill(pictures, tmp_path, monkeypatch):
+    monkeypatch.setattr("crossmodal.training.CHECKPOINT_SHARE", 1e9)
+    options = FILES | {"epochs": 2, "finetuning_epochs": 2, "learning_rate": 1e-3, "batch": 5}
+    whole, run = VASE(**options), Run(0)
+    whole.fit(pictures, pictures, run)
+    assert [row["phase"] for row in run.curve] == [0, 0, 1, 1]
+
+    class Killed(VASE):
+        def batches(self, epoch, rng):
+            if (self.phase, epoch) == (1, 1):
+                raise KeyboardInterrupt
+            return super().batches(epoch, rng)
+
+    with pytest.raises(KeyboardInterrupt):
+        Killed(**options).fit(pictures, pictures, Run(0, tmp_path))
+    resumed, again = VASE(**options), Run(0, tmp_path)
+    resumed.fit(pictures, pictures, again)
+    assert again.curve == run.curve
+    for name, value in resumed.state().items():
+        np.testing.assert_array_equal(value, whole.state()[name], err_msg=name)
+
+
+def test_on_a_gpu_embeddings_are_nearly_the_same(pictures, monkeypatch):
+    if not torch.cuda.is_available():
+        pytest.skip("no GPU")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    here = placed(VASE(**FILES), pictures)
+    expected = {m: here.embed(m, view) for m, view in pictures.views.items()}
+    monkeypatch.undo()
+    there = VASE(**FILES)
+    there.restore(here.state(), pictures.views)
+    for modality, view in pictures.views.items():
+        found = there.embed(modality, view)
+        assert found.dtype == np.float32
+        assert (found * expected[modality]).sum(1).min() > 0.999

@@ -73,7 +73,7 @@ def run_toy(planted):
         spec = (CCA if labelled else RIDGE) | {"views": views, "labels": "single"}
         model = Path("models/toy/seed0/model.safetensors")
         embeddings, metrics = Path("embeddings/toy/seed0.h5"), Path("results/runs/toy/seed0.json")
-        train(spec, model, data.folder, data.features, seed=0)
+        train(spec, model, data.folder, data.features, Path("weights"), seed=0)
         embed(spec, embeddings, data.folder, data.features, model)
         evaluate(spec, metrics, embeddings, seed=0)
         return SimpleNamespace(

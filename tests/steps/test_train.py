@@ -64,7 +64,14 @@ def run(planted, tmp_path, monkeypatch):
         spec = SPEC | {"search": search or {}} | changes
         output = output or Path("models/toy/seed3")
         try:
-            train(spec, output / "model.safetensors", data.folder, data.features, seed)
+            train(
+                spec,
+                output / "model.safetensors",
+                data.folder,
+                data.features,
+                Path("weights"),
+                seed,
+            )
         except KeyboardInterrupt:
             return None, fitted
         return output, fitted

@@ -22,6 +22,8 @@ class DAVEnet(nn.Module):
         width: Multiplier of the numbers of channels, 1 in the paper.
     """
 
+    stride = STRIDE
+
     def __init__(self, width: float) -> None:
         super().__init__()
         first, *others = (max(1, round(width * channels)) for channels in CHANNELS)

@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import matplotlib
+import numpy as np
 
 matplotlib.use("svg")
 
-import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
@@ -100,6 +100,22 @@ def draw_lines(
         if logarithmic:
             area.set_xscale("log")
         area.legend()
+        save(figure, path)
+
+
+def draw_matrix(path: Path, values: np.ndarray, title: str, axes: tuple[str, str]) -> None:
+    """Draw a matrix (n, m) into one SVG, the larger a value the brighter, row 0 at the top.
+
+    Args:
+        path: The file.
+        values: What to draw.
+        title: Above the figure.
+        axes: Labels of the columns and of the rows.
+    """
+    with plt.rc_context(STYLE | {"axes.grid": False}):
+        figure, area = plt.subplots(figsize=(5.0, 4.4), layout="constrained")
+        figure.colorbar(area.imshow(values, interpolation="nearest"))
+        area.set(title=title, xlabel=axes[0], ylabel=axes[1])
         save(figure, path)
 
 

@@ -5,7 +5,7 @@ from statistics import mean, stdev
 from typing import Any
 
 from crossmodal.evaluation.costs import COSTS, MEMORY, TIME, costs
-from crossmodal.evaluation.published import published_values
+from crossmodal.evaluation.published import Published, published_values
 from crossmodal.evaluation.starts import STARTS, outcome
 from crossmodal.schema import Experiment, Retrieval, Table
 
@@ -73,7 +73,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a table: an experiment or a control."""
+    """One line of a table: an experiment, a citation or a control."""
 
     experiment: str
     label: str
@@ -84,7 +84,8 @@ class Row:
 def make_rows(
     table: Table, experiments: dict[str, Experiment], runs: dict[str, list[dict[str, Any]]]
 ) -> list[Row]:
-    """Rows of a table: its experiments, then the controls of each dataset and protocol.
+    """Rows of a table: its experiments, what is only cited, then the controls of each dataset and
+    protocol.
 
     Args:
         table: What the table shows.
@@ -104,7 +105,17 @@ def make_rows(
             controls.setdefault(
                 key, Row("", f"({scorer} scores)", spec.dataset, _cells(table, {}, found))
             )
-    return rows + list(controls.values())
+    return rows + [_cite(table, *row) for row in table.cited.items()] + list(controls.values())
+
+
+def _cite(table: Table, label: str, source: Published) -> Row:
+    """A published row without a reproduced one."""
+    cells = {
+        (direction, metric): Cell(metric, value, [])
+        for (direction, metric), value in published_values(source).items()
+        if metric in table.metrics
+    }
+    return Row("", label, source.dataset, cells)
 
 
 def metrics_of(
@@ -155,6 +166,8 @@ def to_markdown(name: str, table: Table, rows: list[Row]) -> str:
     parts += [f"![{title}](../figures/{name}/{file}.svg)" for file, title in FIGURES.items()]
     parts += [f"![{figure}](../figures/{figure}.svg)" for figure in table.figures]
     parts += [f"![Map](../figures/{name}/map.svg)"] if table.map else []
+    parts += [f"![Margins, {e}](../figures/margins/{e}.svg)" for e in table.margins]
+    parts += [f"![Similarities, {e}](../figures/similarity/{e}.svg)" for e in table.similarity]
     return "\n\n".join(parts) + "\n"
 
 

@@ -47,25 +47,21 @@ class Activations(Feature):
     def __init__(
         self,
         backbone: backbones.Name,
-        weights: Annotated[str, Field(pattern=r"^(random|imagenet|[^/]+\.safetensors)$")],
+        weights: backbones.Weights,
         crops: Literal[1, 10],
         resize: vision.Resize,
         tap: backbones.Tap,
         seed: Annotated[int, Field(ge=0)],
     ) -> None:
-        named = {"random": "", "imagenet": backbones.official_weights(backbone)[1]}
-        self.weights = named.get(weights, weights)
+        self.weights = backbones.weights_file(backbone, weights)
         self.backbone, self.crops, self.resize = backbone, crops, resize
         self.tap, self.seed = tap, seed
 
     def fit(self, dataset: Prepared, sources: dict[str, FeatureFile], weights: str) -> None:
         """Load the network, or draw its weights."""
-        if self.weights:
-            network = backbones.trained_network(self.backbone, Path(weights))
-            self.checksum = sha256(Path(weights))
-        else:
-            network = backbones.random_network(self.backbone, self.seed)
-            self.checksum = ""
+        path = Path(weights) if self.weights else None
+        network = backbones.make_network(self.backbone, path, self.seed)
+        self.checksum = sha256(path) if path else ""
         network, self.layers = backbones.read_out(network, self.tap)
         self.device = device()
         self.network = network.to(self.device, memory_format=torch.channels_last)

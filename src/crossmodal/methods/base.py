@@ -22,12 +22,14 @@ class Run:
         checkpoints: Folder for unfinished training, outside the outputs; None keeps nothing.
         curve: Rows of the learning curve, filled by `fit`; each has the same keys.
         label: Name of the run in messages.
+        weights: The file that `Method.weights` names, if it names one.
     """
 
     seed: int
     checkpoints: Path | None = None
     curve: list[dict[str, float]] = field(default_factory=list)
     label: str = "fit"
+    weights: Path | None = None
 
 
 class Method(ABC):
@@ -38,11 +40,13 @@ class Method(ABC):
     Attributes:
         task: 'category': labels make relevance, chosen by mAP; 'instance': pairs do, by rsum.
         gpu: Whether it makes use of a GPU.
+        weights: Name of a file in `data/raw/weights/` that `fit` begins with, or empty.
         arrays: What `fit` learnt and `embed` needs; stored with the run.
     """
 
     task: ClassVar[Literal["category", "instance"]]
     gpu: ClassVar[bool] = False
+    weights: str = ""
     arrays: dict[str, np.ndarray]
 
     @abstractmethod

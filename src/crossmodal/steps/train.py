@@ -22,7 +22,9 @@ from crossmodal.search import combinations
 MODEL_FILES = ("curve.csv", "model.json", "model.safetensors")
 
 
-def train(spec: dict[str, Any], output: Path, folder: Path, features: Path, seed: int) -> None:
+def train(
+    spec: dict[str, Any], output: Path, folder: Path, features: Path, weights: Path, seed: int
+) -> None:
     """Write model.safetensors, model.json and curve.csv next to `output`.
 
     Args:
@@ -30,6 +32,7 @@ def train(spec: dict[str, Any], output: Path, folder: Path, features: Path, seed
         output: Path of model.safetensors.
         folder: Folder of the prepared dataset.
         features: Folder of the dataset's features.
+        weights: Folder of networks' weights.
         seed: Seeds everything random.
 
     Raises:
@@ -45,7 +48,7 @@ def train(spec: dict[str, Any], output: Path, folder: Path, features: Path, seed
             candidate = work / f"candidate{index}"
             if not (candidate / "model.safetensors").exists():
                 label = f"{output.parent} {options or ''}".strip()
-                _fit(spec, options, splits, Run(seed, candidate, label=label))
+                _fit(spec, options, splits, Run(seed, candidate, label=label), weights)
             candidates[candidate] = read_json(candidate / "model.json")
         # ties go to the first, so the order of the searched values matters
         best = max(candidates, key=lambda candidate: candidates[candidate]["validation"])
@@ -53,11 +56,14 @@ def train(spec: dict[str, Any], output: Path, folder: Path, features: Path, seed
         _publish(best, output.parent, searched)
 
 
-def _fit(spec: dict[str, Any], options: dict[str, Any], splits: list[Split], run: Run) -> None:
+def _fit(
+    spec: dict[str, Any], options: dict[str, Any], splits: list[Split], run: Run, weights: Path
+) -> None:
     """Fit one combination of options and write its files into `run.checkpoints`."""
     run.checkpoints.mkdir(exist_ok=True)
     chosen = spec["options"] | options
     method: Method = plugins.make("methods", spec["plugin"], chosen, "options")
+    run.weights = weights / method.weights if method.weights else None
     start = time.monotonic()
     method.fit(*splits, run)
     facts = {

@@ -1,0 +1,65 @@
+"""How many times real time log-mel features are extracted, next to the bare filters.
+
+Clips as the synthesiser makes them, FLAC of 2 to 6 s, read, decoded and turned into frames; and the
+same from samples in memory. As many processes as processors, each with one thread, as jobs run.
+Run: OMP_NUM_THREADS=1 python benchmarks/logmel.py
+"""
+
+import os
+import tempfile
+import time
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from crossmodal.features.logmel import RATE, LogMel, read_speech
+from crossmodal.prepared import Prepared
+from crossmodal.rendering.speech import flac
+from crossmodal.writer import Writer
+
+CLIPS, ROUNDS = 200, 4
+
+
+def dataset(folder):
+    rng = np.random.default_rng(0)
+    with Writer(folder) as out:
+        out.item("a", "train")
+        for index in range(CLIPS):
+            samples = rng.normal(0, 0.1, int(RATE * rng.uniform(2, 6))).clip(-1, 1)
+            out.caption(f"{index}", "a", audio=flac(samples), suffix=".flac")
+
+
+def measure(folder):
+    """Seconds of speech; seconds for whole clips and for samples alone, the best of the rounds."""
+    torch.set_num_threads(1)
+    prepared, feature = Prepared(Path(folder)), LogMel("logmel", 2048)
+    feature.fit(prepared, {}, "")
+    rows = feature.rows(prepared)
+    clips = [read_speech(prepared.read(row.audio), row.audio) for row in rows]
+    whole, bare = [], []
+    for _ in range(ROUNDS):
+        start = time.perf_counter()
+        feature.extract(prepared, rows, {})
+        middle = time.perf_counter()
+        for clip in clips:
+            feature.spectrogram(clip)
+        whole.append(middle - start)
+        bare.append(time.perf_counter() - middle)
+    return sum(map(len, clips)) / RATE, min(whole), min(bare)
+
+
+def main():
+    count = len(os.sched_getaffinity(0))
+    with tempfile.TemporaryDirectory() as folder, ProcessPoolExecutor(count) as pool:
+        dataset(Path(folder))
+        found = list(pool.map(measure, [folder] * count))
+    speech, whole, bare = (sum(column) for column in zip(*found, strict=True))
+    rate = count * speech / whole
+    print(f"{count} processes, clips of {speech / count / CLIPS:.1f} s")
+    print(f"log-mel from files: {rate:.0f} times real time, {bare / whole:.2f} of the bare filters")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,196 @@
+import numpy as np
+import pytest
+import torch
+from torch.nn.functional import normalize
+
+from crossmodal.data import View
+from crossmodal.evaluation.selection import selection_score
+from crossmodal.methods.base import Run
+from crossmodal.methods.matchmap import Matchmap
+from tests.methods.spoken import (
+    FRAMES,
+    OWNERS,
+    count,
+    drawn,
+    image_files,
+    make_split,
+    noise,
+    placed,
+)
+
+PAPER = {
+    "similarity": "misa",
+    "speech_network": "davenet",
+    "width": 1.0,
+    "unit_speech": False,
+    "image_network": None,
+    "image_weights": "random",
+    "image_kernel": 3,
+    "margin": 1.0,
+    "impostors": "random",
+    "optimizer": "sgd",
+    "learning_rate": 1e-3,
+    "decay": 0.1,
+    "decay_every": 40,
+    "batch": 128,
+    "accumulate": 1,
+    "epochs": 100,
+    "captions_per_epoch": "all",
+    "max_frames": 2048,
+    "trim": False,
+}
+SMALL = PAPER | {"width": 0.02, "max_frames": 96}
+GLOBAL = SMALL | {"similarity": "sisa", "unit_speech": True, "image_kernel": 1}
+IMAGE, SPEECH = ("image", "speech"), ("speech", "image")
+
+
+@pytest.fixture
+def split(rng):
+    """Five images as maps with one to three clips each, of 1 to 130 frames."""
+    maps = rng.standard_normal((5, 8, 3, 2)).astype(np.float16)
+    return make_split(maps, noise(rng, FRAMES), OWNERS)
+
+
+@pytest.fixture
+def vectors(rng):
+    """The same with vectors."""
+    images = rng.standard_normal((5, 8)).astype(np.float32)
+    return make_split(images, noise(rng, FRAMES), OWNERS)
+
+
+def embedded(method, split):
+    return [method.embed(m, split.views[m]) for m in ("image", "speech")]
+
+
+@pytest.mark.parametrize(
+    ("image", "kernel", "parameters", "side"),
+    [("vgg16", 3, 19_434_304, 14), ("resnet50", 1, 25_606_208, 7)],
+)
+def test_image_branch_is_that_of_the_papers(rng, image, kernel, parameters, side):
+    options = PAPER | {"image_network": image, "image_kernel": kernel, "image_weights": "imagenet"}
+    split = make_split(image_files(rng, 2), noise(rng, [20, 30]), np.arange(2))
+    with torch.device("meta"):
+        network = Matchmap(**options).build(split.views)
+    assert count(network["trunk"]) + count(network["image"]) == parameters
+    assert all(p.requires_grad for p in network.parameters())
+    assert count(network["speech"]) == 15_965_570
+    network.to("meta")
+    maps = network["image"](network["trunk"](torch.empty(1, 3, 224, 224, device="meta")))
+    assert maps.shape == (1, 1024, side, side)
+
+
+@pytest.mark.parametrize("trim", [True, False])
+@pytest.mark.parametrize("kind", ["sisa", "misa", "sima"])
+def test_scores_are_those_of_maps_and_valid_steps(split, kind, trim):
+    method = placed(Matchmap(**SMALL | {"similarity": kind, "trim": trim}), split)
+    scores = method.score(*embedded(method, split), IMAGE)
+    maps = torch.from_numpy(split.views["image"].features).float()
+    places = method.network["image"](maps).flatten(2)  # (5, D, 6)
+    speech = split.views["speech"].features
+    for clip in range(len(OWNERS)):
+        steps, counts = method.network["speech"](*method.pad(method.clips, np.array([clip])))
+        assert counts.item() == max(1, min(len(speech[clip]), 96) // 16)
+        matchmap = (places.transpose(1, 2) @ steps[0, : counts.item()].T).detach()  # (5, 6, t)
+        expected = {
+            "sisa": matchmap.mean((1, 2)),
+            "misa": matchmap.amax(1).mean(1),
+            "sima": matchmap.amax(2).mean(1),
+        }[kind]
+        np.testing.assert_allclose(scores[:, clip], expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["sisa", "misa", "sima"])
+def test_both_directions_have_the_same_scores(split, kind):
+    method = placed(Matchmap(**SMALL | {"similarity": kind}), split)
+    images, clips = embedded(method, split)
+    scores, near = method.score(images, clips, IMAGE), {"rtol": 1e-5, "atol": 1e-6}
+    np.testing.assert_allclose(method.score(clips, images, SPEECH), scores.T, **near)
+    np.testing.assert_allclose(method.score(images[3:], clips, IMAGE), scores[3:], **near)
+
+
+def test_a_restored_model_scores_the_same(split):
+    method = placed(Matchmap(**SMALL), split)
+    again = Matchmap(**SMALL)
+    again.restore(method.state(), split.views)
+    np.testing.assert_array_equal(
+        again.embed("speech", split.views["speech"]), embedded(method, split)[1]
+    )
+
+
+def test_global_model_is_the_inner_product_with_a_unit_clip(vectors):
+    method = placed(Matchmap(**GLOBAL | {"speech_network": "harwath2016"}), vectors)
+    scores = method.score(*embedded(method, vectors), IMAGE)
+    images = method.network["image"](
+        torch.from_numpy(vectors.views["image"].features)[:, :, None, None]
+    )[:, :, 0, 0]
+    steps, counts = method.network["speech"](*method.pad(method.clips, np.arange(9)))
+    means = torch.stack([s[:c].mean(0) for s, c in zip(steps, counts.tolist(), strict=True)])
+    expected = (images @ normalize(means).T).detach()
+    np.testing.assert_allclose(scores, expected, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("impostors", ["random", "semi-hard"])
+@pytest.mark.parametrize("kind", ["sisa", "misa", "sima"])
+def test_clips_shorter_than_a_step_have_a_finite_loss(rng, kind, impostors):
+    lengths = np.arange(16)
+    maps = rng.standard_normal((16, 8, 2, 2)).astype(np.float16)
+    options = SMALL | {"similarity": kind, "impostors": impostors, "trim": True}
+    method = placed(Matchmap(**options), make_split(maps, noise(rng, lengths), lengths))
+    loss = method.loss((lengths, lengths))
+    loss.backward()
+    assert loss.isfinite()
+    assert all(p.grad.isfinite().all() for p in method.network.parameters())
+
+
+def test_impostors_are_never_other_captions_of_the_image(split, monkeypatch):
+    method, seen = placed(Matchmap(**SMALL), split), []
+
+    def draw(negatives):
+        seen.append(negatives)
+        return torch.zeros(len(negatives), dtype=int)
+
+    monkeypatch.setattr("crossmodal.methods.matchmap.draw_impostors", draw)
+    method.loss((OWNERS, np.arange(9)))
+    np.testing.assert_array_equal(seen[0], OWNERS[:, None] != OWNERS)
+
+
+@pytest.mark.parametrize(("epoch", "rate"), [(0, 1e-3), (39, 1e-3), (40, 1e-4), (80, 1e-5)])
+def test_learning_rate_steps_down(epoch, rate):
+    assert Matchmap(**PAPER).learning_rate(epoch, 0) == pytest.approx(rate)
+
+
+def test_unit_speech_needs_sisa():
+    with pytest.raises(ValueError, match="unit_speech: only with similarity sisa"):
+        Matchmap(**PAPER | {"unit_speech": True})
+
+
+def test_image_files_are_read_by_the_network_which_learns(rng):
+    split = make_split(image_files(rng, 3), noise(rng, [20, 30, 40]), np.arange(3))
+    method = placed(Matchmap(**SMALL | {"image_network": "squeezenet1_1"}), split)
+    method.loss(drawn(method)[0]).backward()
+    assert all(p.grad is not None for p in method.network["trunk"].parameters())
+    assert method.embed("image", split.views["image"]).shape == (3, 169, 20)
+
+
+@pytest.mark.parametrize("kind", ["sisa", "misa", "sima"])
+def test_learns_32_pairs_by_heart(rng, kind):
+    maps = rng.standard_normal((32, 20, 2, 2)).astype(np.float32)
+    split = make_split(maps, noise(rng, rng.integers(16, 33, 32)), np.arange(32))
+    size = {"width": 0.06, "max_frames": 32, "similarity": kind, "impostors": "semi-hard"}
+    speed = {"optimizer": "adam", "learning_rate": 3e-3, "epochs": 80, "decay_every": 80}
+    method = Matchmap(**SMALL | size | speed)
+    method.fit(split, split, Run(0))
+    images, clips = embedded(method, split)
+    scores = method.score(images, clips, IMAGE)
+    assert (scores.argmax(1) == np.arange(32)).all()
+    assert selection_score(method, split) == 600
+
+
+def test_padding_of_a_view_follows_its_longest_clip(split):
+    method = placed(Matchmap(**SMALL | {"trim": True}), split)
+    clips = method.embed("speech", split.views["speech"])
+    assert clips.shape == (9, 6, 20)
+    valid = np.maximum(1, np.minimum(FRAMES, 96) // 16)
+    np.testing.assert_array_equal((~np.isnan(clips[:, :, 0])).sum(1), valid)
+    one = View(split.views["speech"].features.take(np.array([4])), OWNERS[:1], ["4"], {})
+    np.testing.assert_allclose(method.embed("speech", one)[0], clips[4, :4], atol=1e-5)
