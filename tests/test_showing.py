@@ -64,7 +64,7 @@ def test_speech_is_a_player_with_the_same_sound_and_its_text(showing):
 def test_text_is_escaped_and_an_items_text_is_all_its_captions(showing):
     assert "A &lt;b&gt;ball&lt;/b&gt;." in showing.row("text", "a0")
     assert "Waves." in showing.row("text", "a1")
-    assert "ball&lt;/b&gt;. Waves." in showing.row("text", "a")
+    assert "ball&lt;/b&gt;.<br>Waves." in showing.row("text", "a")
 
 
 @pytest.mark.parametrize("modality", ["image", "text", "speech"])

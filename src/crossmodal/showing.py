@@ -26,7 +26,7 @@ class Showing:
         self.captions = {caption.id: caption for caption in dataset.captions}
         self.texts: dict[str, list[str]] = {}
         for caption in dataset.captions:
-            self.texts.setdefault(caption.item, []).append(caption.text)
+            self.texts.setdefault(caption.item, []).append(escape(caption.text))
 
     def row(self, modality: str, id: str) -> str:
         """A row as HTML: its picture, text or player, and its labels.
@@ -43,7 +43,7 @@ class Showing:
         """
         caption = self.captions.get(id)
         item = self.items[caption.item if caption else id]
-        text = escape(caption.text if caption else " ".join(self.texts.get(id, [])))
+        text = escape(caption.text) if caption else "<br>".join(self.texts.get(id, []))
         content = text or escape(id)
         if modality == "image":
             content = self._picture(item.image) if item.image else escape(id)

@@ -78,7 +78,7 @@ def _row(
     query, gallery = direction
     cells = [
         f"<td>{showing.row(query, ids[query][example.query])}"
-        f"<small>first right result: {example.rank:g}</small></td>",
+        f"<br><small>first right result: {example.rank:g}</small></td>",
         f"<td>{showing.row(gallery, ids[gallery][example.pair])}</td>",
     ]
     for row, right in zip(example.results, example.right, strict=True):
