@@ -81,6 +81,17 @@ def test_only_the_adversary_hides_the_modality(make_split, rng):
     assert found[0] < 0.7 < 0.75 < found[1]
 
 
+def test_the_modality_classifier_alone_learns_faster(classes, placed):
+    method = placed(ACMR(**OPTIONS), classes(0))
+    slow, fast = [], []
+    for group in method.optimizer().param_groups:
+        (fast if group.get("factor") == 10 else slow).extend(group["params"])
+    modalities = list(method.network["stages"][0].modalities.parameters())
+    assert [id(p) for p in fast] == [id(p) for p in modalities]
+    everything = {id(p) for p in method.network.parameters()}
+    assert {id(p) for p in slow} == everything - {id(p) for p in fast}
+
+
 def test_the_label_classifier_learns(classes):
     method = ACMR(**OPTIONS | {"epochs": 2})
     torch.manual_seed(0)
