@@ -82,6 +82,60 @@ rule figures:
         " --curves results/curves 2>&1 | tee {log}"
 
 
+rule margins:
+    input:
+        "models/{experiment}/seed0/curve.csv",
+    output:
+        report(
+            "results/figures/margins/{experiment}.svg",
+            category="Figures",
+            subcategory="Margins",
+            labels={"experiment": "{experiment}"},
+        ),
+    log:
+        "logs/evaluate/{experiment}/margins.log",
+    conda:
+        "../envs/crossmodal.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=10,
+        gpu=0,
+    params:
+        code=lambda wc: code("crossmodal.evaluation.margins"),
+        title=title_of,
+    shell:
+        "python -m crossmodal margins {output} --curve {input} --title {params.title:q}"
+        " 2>&1 | tee {log}"
+
+
+rule shared_space:
+    input:
+        "embeddings/{experiment}/seed0.h5",
+    output:
+        report(
+            "results/figures/shared_space/{experiment}.svg",
+            category="Figures",
+            subcategory="Shared space",
+            labels={"experiment": "{experiment}"},
+        ),
+    log:
+        "logs/evaluate/{experiment}/shared_space.log",
+    conda:
+        "../envs/crossmodal.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=60,
+        gpu=0,
+    params:
+        code=lambda wc: code("crossmodal.evaluation.shared_space"),
+        title=title_of,
+    shell:
+        "python -m crossmodal shared-space {output} --embeddings {input} --title {params.title:q}"
+        " 2>&1 | tee {log}"
+
+
 rule tabulate:
     input:
         runs=table_runs,
@@ -132,6 +186,6 @@ rule merge:
         runtime=1,
         gpu=0,
     params:
-        spec=spec("merge", None, {}),
+        spec=lambda wc: spec("merge", None, {}),
     shell:
         "python -m crossmodal merge {output.page} {output.metrics} {input.tables} 2>&1 | tee {log}"

@@ -34,6 +34,7 @@ Dataset = Annotated[Path, typer.Option("--dataset", help="Folder of the prepared
 Features = Annotated[Path, typer.Option("--features", help="Folder of the dataset's features.")]
 Runs = Annotated[list[Path], typer.Argument(help="Metrics: <experiment>/seed<n>.json.")]
 Params = Annotated[Path, typer.Option("--params", help="The file that says what to run.")]
+Title = Annotated[str, typer.Option(help="Above the figure.")]
 Seed = Annotated[int, typer.Option(help="Seeds everything random.")]
 
 
@@ -156,6 +157,30 @@ def figures(
     from crossmodal.steps.figures import figures
 
     figures(spec, learning, precision, curves)
+
+
+@app.command()
+def margins(
+    output: Output,
+    curve: Annotated[Path, typer.Option(help="curve.csv of a run.")],
+    title: Title,
+) -> None:
+    """Draw the margins of a run by epoch: of all triplets, and by pair of categories."""
+    from crossmodal.evaluation.margins import draw_margins
+
+    draw_margins(output, curve, title)
+
+
+@app.command()
+def shared_space(
+    output: Output,
+    embeddings: Annotated[Path, typer.Option(help="Embeddings of a run.")],
+    title: Title,
+) -> None:
+    """Draw the test split's embeddings of a run in two dimensions, by t-SNE."""
+    from crossmodal.evaluation.shared_space import draw_shared_space
+
+    draw_shared_space(output, embeddings, title)
 
 
 @app.command()

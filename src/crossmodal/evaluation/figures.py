@@ -8,6 +8,7 @@ import matplotlib
 matplotlib.use("svg")
 
 from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
 
 from crossmodal.files import replacing
 
@@ -61,6 +62,11 @@ def draw_lines(
         if logarithmic:
             area.set_xscale("log")
         area.legend()
-        with replacing(path) as temporary:
-            figure.savefig(temporary, format="svg", metadata={"Date": None})
-        plt.close(figure)
+        save(figure, path)
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write a figure as SVG, at once, and close it."""
+    with replacing(path) as temporary:
+        figure.savefig(temporary, format="svg", metadata={"Date": None})
+    plt.close(figure)
