@@ -17,7 +17,8 @@ from PIL import Image
 
 from crossmodal import backbones
 from crossmodal.features.activations import CROPS_AT_ONCE, Activations
-from crossmodal.prepared import Prepared, Writer
+from crossmodal.prepared import Prepared
+from crossmodal.writer import Writer
 
 BACKBONE = "squeezenet1_1"
 CROPS_A_ROUND, ROUNDS = 160, 8

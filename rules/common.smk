@@ -1,10 +1,7 @@
 # Checks params.yaml and offers the input functions of the rules.
-import functools
-import hashlib
 import json
 import os
 import sys
-from modulefinder import ModuleFinder
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -15,6 +12,7 @@ from crossmodal import params, plugins
 from crossmodal.errors import CrossmodalError
 from crossmodal.files import digest
 from crossmodal.prepared import FILES
+from crossmodal.source import code
 
 # bash strict mode is Snakemake's own prefix, which this one replaces
 shell.prefix("set -euo pipefail; export PYTHONPATH=src; ")
@@ -39,16 +37,6 @@ wildcard_constraints:
     experiment="|".join(PARAMS.experiments),
     table="|".join(PARAMS.tables),
     seed=r"\d+",
-
-
-@functools.cache
-def code(*modules):
-    """Hash of the source of `modules` and of all that they import from src/, transitively."""
-    finder = ModuleFinder(path=["src"])
-    for module in modules:
-        finder.import_hook(module)
-    files = sorted({m.__file__ for m in finder.modules.values() if m.__file__})
-    return hashlib.sha256(b"".join(Path(f).read_bytes() for f in files)).hexdigest()[:16]
 
 
 def spec(step, kind, entry):
@@ -159,10 +147,20 @@ def evaluate_spec(wildcards):
     return spec("evaluate", "methods", {"plugin": plugin})
 
 
-def experiment_runs(wildcards):
+def title_of(wildcards):
+    """Title of a figure of one experiment."""
+    shown = PARAMS.experiments[wildcards.experiment]
+    return f"{shown.label}, {shown.dataset}"
+
+
+def runs_of(experiment):
     """Metrics of all seeds of an experiment."""
-    name = wildcards.experiment
-    return [f"results/runs/{name}/seed{seed}.json" for seed in PARAMS.seeds_of(name)]
+    return [f"results/runs/{experiment}/seed{seed}.json" for seed in PARAMS.seeds_of(experiment)]
+
+
+def experiment_runs(wildcards):
+    """Metrics of all seeds of the wildcard's experiment."""
+    return runs_of(wildcards.experiment)
 
 
 def experiment_curves(wildcards):
@@ -186,24 +184,14 @@ def figures_spec(wildcards):
 
 def table_runs(wildcards):
     """Metrics of all runs that a table shows."""
-    return [
-        f"results/runs/{experiment}/seed{seed}.json"
-        for experiment in PARAMS.tables[wildcards.table].experiments
-        for seed in PARAMS.seeds_of(experiment)
-    ]
+    shown = PARAMS.tables[wildcards.table].experiments
+    return [run for experiment in shown for run in runs_of(experiment)]
 
 
-def table_similarity(wildcards):
-    """Matrices of scores that a table shows."""
-    shown = PARAMS.tables[wildcards.table].similarity
-    return [f"results/figures/similarity/{experiment}.svg" for experiment in shown]
-
-
-def similarity_spec(wildcards):
-    """What a matrix of scores depends on, besides the embeddings."""
-    experiment = PARAMS.experiments[wildcards.experiment]
-    plugin = PARAMS.fit_job(wildcards.experiment)["plugin"]
-    return spec("similarity", "methods", {"plugin": plugin, "title": experiment.label})
+def matrix_code(wildcards):
+    """Source that a similarity matrix depends on."""
+    method = PARAMS.fit_job(wildcards.experiment)["plugin"]
+    return code("crossmodal.evaluation.similarity_matrix", f"crossmodal.methods.{method}")
 
 
 def table_spec(wildcards):

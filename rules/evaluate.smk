@@ -82,18 +82,72 @@ rule figures:
         " --curves results/curves 2>&1 | tee {log}"
 
 
-rule similarity:
+rule margins:
+    input:
+        "models/{experiment}/seed0/curve.csv",
+    output:
+        report(
+            "results/figures/margins/{experiment}.svg",
+            category="Figures",
+            subcategory="Margins",
+            labels={"experiment": "{experiment}"},
+        ),
+    log:
+        "logs/evaluate/{experiment}/margins.log",
+    conda:
+        "../envs/crossmodal.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=10,
+        gpu=0,
+    params:
+        code=lambda wc: code("crossmodal.evaluation.margins"),
+        title=title_of,
+    shell:
+        "python -m crossmodal margins {output} --curve {input} --title {params.title:q}"
+        " 2>&1 | tee {log}"
+
+
+rule shared_space:
     input:
         "embeddings/{experiment}/seed0.h5",
     output:
         report(
-            "results/figures/similarity/{experiment}.svg",
+            "results/figures/shared_space/{experiment}.svg",
+            category="Figures",
+            subcategory="Shared space",
+            labels={"experiment": "{experiment}"},
+        ),
+    log:
+        "logs/evaluate/{experiment}/shared_space.log",
+    conda:
+        "../envs/crossmodal.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=60,
+        gpu=0,
+    params:
+        code=lambda wc: code("crossmodal.evaluation.shared_space"),
+        title=title_of,
+    shell:
+        "python -m crossmodal shared-space {output} --embeddings {input} --title {params.title:q}"
+        " 2>&1 | tee {log}"
+
+
+rule similarity_matrix:
+    input:
+        "embeddings/{experiment}/seed0.h5",
+    output:
+        report(
+            "results/figures/similarity_matrix/{experiment}.svg",
             category="Figures",
             subcategory="Similarity of the first 100 test items",
             labels={"experiment": "{experiment}"},
         ),
     log:
-        "logs/evaluate/{experiment}/similarity.log",
+        "logs/evaluate/{experiment}/similarity_matrix.log",
     conda:
         "../envs/crossmodal.yaml"
     threads: 1
@@ -102,16 +156,16 @@ rule similarity:
         runtime=10,
         gpu=0,
     params:
-        spec=similarity_spec,
+        code=matrix_code,
+        title=title_of,
     shell:
-        "python -m crossmodal similarity {params.spec:q} {output} --embeddings {input}"
-        " 2>&1 | tee {log}"
+        "python -m crossmodal similarity-matrix {output} --embeddings {input}"
+        " --title {params.title:q} 2>&1 | tee {log}"
 
 
 rule tabulate:
     input:
         runs=table_runs,
-        similarity=table_similarity,
         figures=rules.figures.output,
         published=local("src/crossmodal/published/retrieval.csv"),
     output:
@@ -159,6 +213,6 @@ rule merge:
         runtime=1,
         gpu=0,
     params:
-        spec=spec("merge", None, {}),
+        spec=lambda wc: spec("merge", None, {}),
     shell:
         "python -m crossmodal merge {output.page} {output.metrics} {input.tables} 2>&1 | tee {log}"

@@ -9,6 +9,11 @@ import torch
 from crossmodal.data import Split, View
 
 
+def pytest_collection_modifyitems(items):
+    """The workflow's tests first: they take longest, so that all processors end together."""
+    items.sort(key=lambda item: "workflow" not in item.path.parts)
+
+
 @pytest.fixture
 def rng():
     return np.random.default_rng(0)

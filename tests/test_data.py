@@ -5,8 +5,9 @@ import pytest
 
 from crossmodal.data import Split, View, label_names, load_split
 from crossmodal.errors import CrossmodalError
-from crossmodal.prepared import Prepared, Writer
+from crossmodal.prepared import Prepared
 from crossmodal.store import Ragged, write_features
+from crossmodal.writer import Writer
 
 # id, split, category, labels; splits and categories are mixed
 ITEMS = [

@@ -21,10 +21,11 @@ from crossmodal.datasets import wikipedia
 from crossmodal.datasets.flickr8k import Flickr8k
 from crossmodal.errors import CrossmodalError
 from crossmodal.features.logmel import read_speech
-from crossmodal.prepared import FILES, SPLITS, Prepared, Writer
+from crossmodal.prepared import FILES, SPLITS, Prepared
 from crossmodal.steps.prepare import prepare
 from crossmodal.store import Ragged, read_features, write_features
 from crossmodal.vision import square
+from crossmodal.writer import Writer
 
 CASES = 130  # of each kind of file
 SECONDS = 10  # of processor time, after which a case counts as hanging

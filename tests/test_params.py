@@ -204,7 +204,7 @@ def test_an_entry_is_its_own_plugin_unless_it_names_one():
     lda = {"plugin": "published", "options": {"matrix": "lda", "modality": "text"}}
     assert read.plugin("features", "lda") == lda
     assert read.feature_of("lda").modality == "text"
-    assert read.dataset_of("wikipedia").validation == 231
+    assert read.dataset_of("wikipedia").counts()["validation"] == 231
 
 
 def test_a_fit_takes_the_options_of_its_experiment_before_those_of_its_method():

@@ -35,6 +35,7 @@ Features = Annotated[Path, typer.Option("--features", help="Folder of the datase
 Weights = Annotated[Path, typer.Option("--weights", help="Folder of networks' weights.")]
 Runs = Annotated[list[Path], typer.Argument(help="Metrics: <experiment>/seed<n>.json.")]
 Params = Annotated[Path, typer.Option("--params", help="The file that says what to run.")]
+Title = Annotated[str, typer.Option(help="Above the figure.")]
 Seed = Annotated[int, typer.Option(help="Seeds everything random.")]
 
 
@@ -133,18 +134,6 @@ def evaluate(
 
 
 @app.command()
-def similarity(
-    spec: Spec,
-    output: Output,
-    embeddings: Annotated[Path, typer.Option(help="Embeddings of the run.")],
-) -> None:
-    """Draw the scores of the first test items, each against each."""
-    from crossmodal.steps.similarity import similarity
-
-    similarity(spec, output, embeddings)
-
-
-@app.command()
 def tabulate(spec: Spec, output: Output, runs: Runs) -> None:
     """Write a table, as Markdown and as CSV, of published next to reproduced numbers."""
     from crossmodal.steps.tabulate import tabulate
@@ -176,6 +165,42 @@ def figures(
     from crossmodal.steps.figures import figures
 
     figures(spec, learning, precision, curves)
+
+
+@app.command()
+def margins(
+    output: Output,
+    curve: Annotated[Path, typer.Option(help="curve.csv of a run.")],
+    title: Title,
+) -> None:
+    """Draw the margins of a run by epoch: of all triplets, and by pair of categories."""
+    from crossmodal.evaluation.margins import draw_margins
+
+    draw_margins(output, curve, title)
+
+
+@app.command()
+def shared_space(
+    output: Output,
+    embeddings: Annotated[Path, typer.Option(help="Embeddings of a run.")],
+    title: Title,
+) -> None:
+    """Draw the test split's embeddings of a run in two dimensions, by t-SNE."""
+    from crossmodal.evaluation.shared_space import draw_shared_space
+
+    draw_shared_space(output, embeddings, title)
+
+
+@app.command()
+def similarity_matrix(
+    output: Output,
+    embeddings: Annotated[Path, typer.Option(help="Embeddings of a run.")],
+    title: Title,
+) -> None:
+    """Draw the scores of a run's first test items, each against each."""
+    from crossmodal.evaluation.similarity_matrix import draw_similarity_matrix
+
+    draw_similarity_matrix(output, embeddings, title)
 
 
 @app.command()

@@ -51,11 +51,13 @@ class Split:
         items: Item ids, (n,).
         labels: Which of the dataset's labels each item has, (n, C) bool; C is 0 without labels.
         views: One view per modality; each item has at least one row in each.
+        label_names: Name of each label, (C,); empty if nothing needs them.
     """
 
     items: list[str]
     labels: np.ndarray
     views: dict[str, View]
+    label_names: tuple[str, ...] = ()
 
     def two_views(self) -> dict[str, View]:
         """The views, for methods that learn from exactly two.
@@ -106,13 +108,14 @@ def load_split(dataset: Prepared, views: dict[str, Path], split: str, protocol: 
     items = dataset.split(split)
     if not items:
         raise CrossmodalError(f"{dataset.folder}: split {split!r} has no items")
-    names = {name: c for c, name in enumerate(label_names(dataset, protocol))}
+    names = label_names(dataset, protocol)
+    columns = {name: column for column, name in enumerate(names)}
     labels = np.zeros((len(items), len(names)), bool)
     for row, item in enumerate(items):
-        labels[row, [names[n] for n in _labels(item, protocol)]] = True
+        labels[row, [columns[name] for name in _labels(item, protocol)]] = True
     index = {item.id: row for row, item in enumerate(items)}
     loaded = {modality: _load_view(path, index) for modality, path in views.items()}
-    return Split(list(index), labels, loaded)
+    return Split(list(index), labels, loaded, tuple(names))
 
 
 def label_names(dataset: Prepared, protocol: Protocol) -> list[str]:

@@ -8,8 +8,8 @@ from typing import Any
 from crossmodal.archives import Archive
 from crossmodal.datasets.base import Source
 from crossmodal.errors import CrossmodalError
-from crossmodal.prepared import Writer
 from crossmodal.progress import track
+from crossmodal.writer import Writer
 
 ARCHIVE = "caption_datasets.zip"
 SOURCE = Source(

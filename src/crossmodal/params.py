@@ -3,7 +3,6 @@
 import hashlib
 import json
 from collections.abc import Iterator
-from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -68,7 +67,6 @@ class Table(Strict):
     note: str = ""
     experiments: Annotated[list[str], Field(min_length=1)]
     metrics: Annotated[list[Metric], Field(min_length=1)]
-    similarity: list[str] = Field([], description="Experiments whose matrix of scores is drawn")
     cited: dict[str, Published] = Field({}, description="Label -> row that nothing here reproduces")
 
 
@@ -105,6 +103,7 @@ class Params(Strict):
     features: dict[Name, Options]
     methods: dict[Name, Options]
     _facts: Facts = PrivateAttr()
+    _made: dict[tuple[str, str], Any] = PrivateAttr(default_factory=dict)
 
     def plugin(self, kind: str, name: str) -> dict[str, Any]:
         """File name and options of one entry of `datasets`, `features` or `methods`."""
@@ -117,7 +116,7 @@ class Params(Strict):
 
     def dataset_of(self, name: str) -> Any:
         """The dataset of one entry of `datasets`."""
-        return self._instances["datasets", name]
+        return self._instance("datasets", name)
 
     def uses_gpu(self, experiment: str) -> bool:
         """Whether an experiment's method can use a GPU."""
@@ -126,10 +125,6 @@ class Params(Strict):
     def weights_of(self, experiment: str) -> str:
         """File in `data/raw/weights/` that an experiment's method begins with, or empty."""
         return self._facts.weights[experiment]
-
-    @cached_property
-    def _instances(self) -> "_Instances":
-        return _Instances(self)
 
     def fit_job(self, experiment: str) -> dict[str, Any]:
         """All that a fit of an experiment depends on, but its data."""
@@ -161,8 +156,6 @@ class Params(Strict):
         for name, table in self.tables.items():
             for experiment in table.experiments:
                 _member(experiment, self.experiments, f"tables.{name}.experiments")
-            for experiment in table.similarity:
-                _member(experiment, table.experiments, f"tables.{name}.similarity")
             for label, source in table.cited.items():
                 _check_published(source, f"tables.{name}.cited.{label}")
         for name in self.features:
@@ -182,7 +175,7 @@ class Params(Strict):
 
     def _find_facts(self, key: str) -> Facts:
         """Make every plug-in once, and ask it."""
-        made = {(kind, name): self._instances[kind, name] for kind, name in self._entries()}
+        made = {(kind, name): self._instance(kind, name) for kind, name in self._entries()}
         asked = {
             name: {fact: getattr(feature, fact) for fact in FeatureFacts.model_fields}
             for (kind, name), feature in made.items()
@@ -194,6 +187,14 @@ class Params(Strict):
             if kind == "methods"
         }
         return Facts(key=key, features=asked, gpu=gpu)
+
+    def _instance(self, kind: str, name: str) -> Any:
+        """The plug-in of an entry, made when it is first wanted."""
+        if (kind, name) not in self._made:
+            entry, where = self.plugin(kind, name), f"{kind}.{name}"
+            _member(entry["plugin"], plugins.names(kind), f"{where}.plugin")
+            self._made[kind, name] = plugins.make(kind, entry["plugin"], entry["options"], where)
+        return self._made[kind, name]
 
     def _entries(self) -> Iterator[tuple[str, str]]:
         return ((kind, name) for kind in plugins.BASES for name in getattr(self, kind))
@@ -216,20 +217,6 @@ class Params(Strict):
         self._facts.weights[name] = method.weights
         for options in combinations(job["search"]):
             plugins.make("methods", job["plugin"], job["options"] | options, f"{where}.search")
-
-
-class _Instances(dict[tuple[str, str], Any]):
-    """Plug-ins by kind and name of their entry, made when they are first wanted."""
-
-    def __init__(self, params: Params) -> None:
-        self.params = params
-
-    def __missing__(self, key: tuple[str, str]) -> Any:
-        kind, name = key
-        entry, where = self.params.plugin(kind, name), f"{kind}.{name}"
-        _member(entry["plugin"], plugins.names(kind), f"{where}.plugin")
-        self[key] = plugins.make(kind, entry["plugin"], entry["options"], where)
-        return self[key]
 
 
 def parse(config: dict[str, Any], checked: Path | None = None) -> Params:

@@ -29,11 +29,11 @@ def take_over() -> None:
     Raises:
         CrossmodalError: If a file is not the one that its record describes.
     """
-    known = json.loads(SEEN.read_text()) if SEEN.exists() else {}
+    known, carriers = _seen(), _carriers()
     wrong = []
-    for carrier, stamp in _carriers().items():
-        new = known.get(str(carrier)) != stamp
-        for name, entry in _read(carrier).items():
+    for carrier, stamp in carriers.items():
+        new = known.get(carrier) != stamp
+        for name, entry in _read(Path(carrier)).items():
             path, record = Path(described(name)), entry["record"]
             # a record that a killed run did not carry yet is newer than the carried one
             if not new and _stored(name) != record:
@@ -44,14 +44,16 @@ def take_over() -> None:
                     continue
                 _set_time(path, record["endtime"])
             if new:
+                # not safe against a kill in between, but then the next start writes it again
                 (STORE / name).parent.mkdir(parents=True, exist_ok=True)
-                write_text(STORE / name, json.dumps(record))
+                (STORE / name).write_text(json.dumps(record), encoding="utf-8")
     if wrong:
         raise CrossmodalError(
             f"{', '.join(map(str, wrong))}: changed since it was made (its SHA-256 is not the one "
             f"in {CARRIER} beside it). Delete it to make it again, or to pull it again"
         )
-    _note_seen()
+    if carriers != known:
+        _note_seen(carriers)
 
 
 def carry() -> None:
@@ -68,7 +70,7 @@ def carry() -> None:
         if entries != before:
             # a new file, never through a link into DVC's cache
             write_text(folder / CARRIER, json.dumps(entries, indent=1, sort_keys=True) + "\n")
-    _note_seen()
+    _note_seen(_carriers())
 
 
 def described(name: str) -> str:
@@ -120,12 +122,17 @@ def _read(carrier: Path) -> dict[str, Any]:
         raise CrossmodalError(f"{carrier}: {error}; delete it, or pull it again") from error
 
 
-def _carriers() -> dict[Path, int]:
-    """Time of every carrier."""
+def _carriers() -> dict[str, int]:
+    """Time of every carrier, by its path."""
     found = (path for folder in OUTPUTS for path in Path(folder).rglob(CARRIER))
-    return {path: path.stat().st_mtime_ns for path in found}
+    return {str(path): path.stat().st_mtime_ns for path in found}
 
 
-def _note_seen() -> None:
+def _seen() -> dict[str, int]:
+    """The carriers that were taken over or written here."""
+    return json.loads(SEEN.read_text()) if SEEN.exists() else {}
+
+
+def _note_seen(carriers: dict[str, int]) -> None:
     SEEN.parent.mkdir(exist_ok=True)
-    write_text(SEEN, json.dumps({str(path): stamp for path, stamp in _carriers().items()}))
+    write_text(SEEN, json.dumps(carriers))

@@ -32,10 +32,11 @@ def small(tmp_path, monkeypatch, rng):
         layout.make(raw, rng)
 
         def run(**options):
-            prepare({"plugin": name, "options": options}, raw, tmp_path / "prepared")
+            spec = {"plugin": name, "options": layout.DATASETS.get(name, {}) | options}
+            prepare(spec, raw, tmp_path / "prepared")
             return Prepared(tmp_path / "prepared")
 
-        counts = layout.CONSTANTS["COUNTS"]
-        return SimpleNamespace(layout=layout, sizes=counts, raw=raw, prepare=run)
+        sizes = layout.CONSTANTS.get("COUNTS")
+        return SimpleNamespace(layout=layout, sizes=sizes, raw=raw, prepare=run)
 
     return make

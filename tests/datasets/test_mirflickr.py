@@ -6,8 +6,6 @@ import pytest
 
 from crossmodal import plugins
 from crossmodal.errors import CrossmodalError
-from crossmodal.prepared import Prepared
-from crossmodal.steps.prepare import prepare
 from tests.datasets import layouts
 from tests.datasets.layouts import mirflickr as layout
 
@@ -15,28 +13,12 @@ IMAGES, LABELS, TAGS = layout.FILES
 
 
 @pytest.fixture
-def raw(tmp_path, monkeypatch, rng):
-    layouts.shrink(monkeypatch, "mirflickr", layout.CONSTANTS)
-    (tmp_path / "raw").mkdir()
-    layout.make(tmp_path / "raw", rng)
-    return tmp_path / "raw"
+def mirflickr(small):
+    return small("mirflickr")
 
 
-def run(raw, **changes):
-    spec = {"plugin": "mirflickr", "options": layout.DATASETS["mirflickr"] | changes}
-    prepare(spec, raw, raw.parent / "prepared")
-    return Prepared(raw.parent / "prepared")
-
-
-def failure(raw):
-    with pytest.raises(CrossmodalError) as caught:
-        run(raw)
-    assert list((raw.parent / "prepared").iterdir()) == []
-    return str(caught.value)
-
-
-def test_photographs_without_counted_tags_or_without_labels_are_left_out(raw):
-    dataset = run(raw)
+def test_photographs_without_counted_tags_or_without_labels_are_left_out(mirflickr):
+    dataset = mirflickr.prepare()
     kept = [n for n in range(1, layout.PHOTOGRAPHS + 1) if n not in layout.LEFT_OUT]
     assert [item.id for item in dataset.items] == [f"im{n}" for n in kept]
     for item in dataset.items:
@@ -47,15 +29,15 @@ def test_photographs_without_counted_tags_or_without_labels_are_left_out(raw):
     assert len(dataset.split("validation")) == 20
 
 
-def test_an_item_has_its_labels_its_photograph_and_the_tags_of_its_owner(raw):
-    dataset = run(raw)
+def test_an_item_has_its_labels_its_photograph_and_the_tags_of_its_owner(mirflickr):
+    dataset = mirflickr.prepare()
     labels = defaultdict(set)
-    with zipfile.ZipFile(raw / LABELS) as archive:
+    with zipfile.ZipFile(mirflickr.raw / LABELS) as archive:
         for name in archive.namelist():
             for number in archive.read(name).split() if name != "README.txt" else ():
                 labels[f"im{int(number)}"].add(name.removesuffix(".txt"))
     captions = {caption.item: caption.text for caption in dataset.captions}
-    with zipfile.ZipFile(raw / IMAGES) as archive:
+    with zipfile.ZipFile(mirflickr.raw / IMAGES) as archive:
         for item in dataset.items:
             assert set(item.labels) == labels[item.id]
             assert dataset.read(item.image) == archive.read(f"mirflickr/{item.id}.jpg")
@@ -64,8 +46,8 @@ def test_an_item_has_its_labels_its_photograph_and_the_tags_of_its_owner(raw):
     assert len({name for item in dataset.items for name in item.labels}) == 38
 
 
-def test_the_published_tags_are_the_counts_of_the_items(raw):
-    dataset = run(raw)
+def test_the_published_tags_are_the_counts_of_the_items(mirflickr):
+    dataset = mirflickr.prepare()
     found = dataset.published("tags")
     assert found.shape == (len(dataset.items), layout.WORDS)
     captions = {caption.item: caption.text.split() for caption in dataset.captions}
@@ -73,39 +55,39 @@ def test_the_published_tags_are_the_counts_of_the_items(raw):
         assert {f"tag{w}" for w in np.flatnonzero(row)} == set(captions[item.id]) - {"2008", "café"}
 
 
-def test_the_draw_of_validation_items_follows_the_seed_alone(raw):
-    first, again, other = (run(raw, seed=seed).splits for seed in (0, 0, 1))
+def test_the_draw_of_validation_items_follows_the_seed_alone(mirflickr):
+    first, again, other = (mirflickr.prepare(seed=seed).splits for seed in (0, 0, 1))
     assert first == again != other
 
 
-def test_counts_of_tags_in_another_order_are_noticed(raw):
+def test_counts_of_tags_in_another_order_are_noticed(mirflickr, failure):
     def change(members):
         for n in layout.UNTAGGED:
             first, second = (f"mirflickr/meta/tags/tags{m}.txt" for m in (n, n + 5))
             members[first], members[second] = members[second], members[first]
 
-    layouts.repack(raw / IMAGES, change)
-    found = failure(raw)
+    layouts.repack(mirflickr.raw / IMAGES, change)
+    found = failure(mirflickr.prepare)
     for fragment in (IMAGES, "tags7.txt", TAGS):
         assert fragment in found
 
 
-def test_tags_that_are_not_utf8_are_read(raw):
+def test_tags_that_are_not_utf8_are_read(mirflickr):
     name = "mirflickr/meta/tags/tags1.txt"
-    layouts.repack(raw / IMAGES, lambda m: m.update({name: b"caf\xe9\nsky\n"}))
-    assert run(raw).captions[0].text == "caf\ufffd sky"
+    layouts.repack(mirflickr.raw / IMAGES, lambda m: m.update({name: b"caf\xe9\nsky\n"}))
+    assert mirflickr.prepare().captions[0].text == "caf\ufffd sky"
 
 
 @pytest.mark.parametrize("line", [b"0\r\n", b"151\r\n", b"im7\r\n"])
-def test_a_label_of_no_photograph_is_named(raw, line):
-    layouts.repack(raw / LABELS, lambda m: m.update({"sky.txt": b"1\r\n2\r\n" + line}))
-    found = failure(raw)
+def test_a_label_of_no_photograph_is_named(mirflickr, failure, line):
+    layouts.repack(mirflickr.raw / LABELS, lambda m: m.update({"sky.txt": b"1\r\n2\r\n" + line}))
+    found = failure(mirflickr.prepare)
     for fragment in (LABELS, "sky.txt", "line 3", "1..150"):
         assert fragment in found
 
 
 @pytest.mark.parametrize("damage", ["absent", "page", "rows"])
-def test_damaged_counts_are_named(raw, damage):
+def test_damaged_counts_are_named(mirflickr, failure, damage):
     def change(members):
         name = "flickr/text/text_all_2000_labelled.npz"
         if damage == "absent":
@@ -115,21 +97,21 @@ def test_damaged_counts_are_named(raw, damage):
         else:
             members[name] = layout.stored(np.ones((7, layout.WORDS)))
 
-    layouts.repack(raw / TAGS, change)
-    found = failure(raw)
+    layouts.repack(mirflickr.raw / TAGS, change)
+    found = failure(mirflickr.prepare)
     for fragment in (TAGS, "text_all_2000_labelled.npz"):
         assert fragment in found
 
 
 @pytest.mark.parametrize("file", layout.FILES)
-def test_a_missing_archive_is_named(raw, file):
-    (raw / file).unlink()
-    assert file in failure(raw)
+def test_a_missing_archive_is_named(mirflickr, failure, file):
+    (mirflickr.raw / file).unlink()
+    assert file in failure(mirflickr.prepare)
 
 
-def test_a_missing_photograph_is_named(raw):
-    layouts.repack(raw / IMAGES, lambda members: members.pop("mirflickr/im9.jpg"))
-    assert "im9.jpg" in failure(raw)
+def test_a_missing_photograph_is_named(mirflickr, failure):
+    layouts.repack(mirflickr.raw / IMAGES, lambda members: members.pop("mirflickr/im9.jpg"))
+    assert "im9.jpg" in failure(mirflickr.prepare)
 
 
 @pytest.mark.parametrize("validation", [0, 12144])

@@ -11,8 +11,9 @@ from PIL import Image
 from crossmodal import plugins
 from crossmodal.datasets import scenes
 from crossmodal.errors import CrossmodalError
-from crossmodal.prepared import FILES, Prepared, Writer
+from crossmodal.prepared import FILES, Prepared
 from crossmodal.rendering.scene import CATEGORIES
+from crossmodal.writer import Writer
 
 OPTIONS = {"train": 24, "validation": 10, "test": 11, "image_size": 48, "spoken": 2, "seed": 7}
 

@@ -5,8 +5,6 @@ import scipy.io
 from crossmodal import plugins
 from crossmodal.datasets.voc2007 import CLASSES
 from crossmodal.errors import CrossmodalError
-from crossmodal.prepared import Prepared
-from crossmodal.steps.prepare import prepare
 from tests.datasets import layouts
 from tests.datasets.layouts import voc2007 as layout
 
@@ -14,24 +12,8 @@ MAIN = "VOCdevkit/VOC2007/ImageSets/Main"
 
 
 @pytest.fixture
-def raw(tmp_path, monkeypatch, rng):
-    layouts.shrink(monkeypatch, "voc2007", layout.CONSTANTS)
-    (tmp_path / "raw").mkdir()
-    layout.make(tmp_path / "raw", rng)
-    return tmp_path / "raw"
-
-
-def run(raw, **changes):
-    spec = {"plugin": "voc2007", "options": layout.DATASETS["voc2007"] | changes}
-    prepare(spec, raw, raw.parent / "prepared")
-    return Prepared(raw.parent / "prepared")
-
-
-def failure(raw):
-    with pytest.raises(CrossmodalError) as caught:
-        run(raw)
-    assert list((raw.parent / "prepared").iterdir()) == []
-    return str(caught.value)
+def voc2007(small):
+    return small("voc2007")
 
 
 def published(raw, part):
@@ -41,20 +23,20 @@ def published(raw, part):
     return {entry["filename"].item()[:-4]: entry["taglist"].ravel() for entry in entries}
 
 
-def test_photographs_with_tags_are_items_of_their_official_part(raw):
-    dataset = run(raw)
+def test_photographs_with_tags_are_items_of_their_official_part(voc2007):
+    dataset = voc2007.prepare()
     for part, splits in (("train", ("train", "validation")), ("test", ("test",))):
-        tags = published(raw, part)
+        tags = published(voc2007.raw, part)
         tagged = [id for id, numbers in tags.items() if len(numbers)]
         assert [item.id for item in dataset.split(*splits)] == tagged
         assert len(tags) - len(tagged) == layout.UNTAGGED
     assert len(dataset.split("validation")) == 20
 
 
-def test_an_item_has_all_its_classes_and_its_photograph(raw):
-    dataset = run(raw)
+def test_an_item_has_all_its_classes_and_its_photograph(voc2007):
+    dataset = voc2007.prepare()
     for part, splits in (("train", ("train", "validation")), ("test", ("test",))):
-        members = layouts.members(raw / layout.PARTS[part][0])
+        members = layouts.members(voc2007.raw / layout.PARTS[part][0])
         texts = {n: members[f"{MAIN}/{n}_{layout.PARTS[part][1]}.txt"].decode() for n in CLASSES}
         marks = {name: dict(map(str.split, text.splitlines())) for name, text in texts.items()}
         for item in dataset.split(*splits):
@@ -65,9 +47,9 @@ def test_an_item_has_all_its_classes_and_its_photograph(raw):
     assert max(len(item.labels) for item in dataset.items) == 2
 
 
-def test_the_published_tags_count_each_word_of_each_item(raw):
-    dataset = run(raw)
-    lists = published(raw, "train") | published(raw, "test")
+def test_the_published_tags_count_each_word_of_each_item(voc2007):
+    dataset = voc2007.prepare()
+    lists = published(voc2007.raw, "train") | published(voc2007.raw, "test")
     expected = np.zeros((len(dataset.items), 399))
     for row, item in enumerate(dataset.items):
         for word in lists[item.id].astype(int):
@@ -77,8 +59,8 @@ def test_the_published_tags_count_each_word_of_each_item(raw):
     assert expected[:, -1].any()
 
 
-def test_the_draw_of_validation_items_follows_the_seed_alone(raw):
-    first, again, other = (run(raw, seed=seed).splits for seed in (0, 0, 1))
+def test_the_draw_of_validation_items_follows_the_seed_alone(voc2007):
+    first, again, other = (voc2007.prepare(seed=seed).splits for seed in (0, 0, 1))
     assert first == again != other
     assert {id for id, s in first.items() if s == "test"} == {
         id for id, s in other.items() if s == "test"
@@ -86,19 +68,19 @@ def test_the_draw_of_validation_items_follows_the_seed_alone(raw):
 
 
 @pytest.mark.parametrize("word", [0, 400])
-def test_a_tag_that_is_none_of_the_words_is_refused(raw, word):
-    path = raw / "test.mat"
+def test_a_tag_that_is_none_of_the_words_is_refused(voc2007, failure, word):
+    path = voc2007.raw / "test.mat"
     variables = {k: v for k, v in scipy.io.loadmat(path).items() if k[0] != "_"}
     variables["D2"][0, 4]["taglist"][0, 0] = word
     scipy.io.savemat(path, variables)
-    found = failure(raw)
+    found = failure(voc2007.prepare)
     assert str(path) in found
     assert "1..399" in found
 
 
 @pytest.mark.parametrize("damage", ["missing", "cut", "page", "half", "other"])
-def test_damaged_tags_are_named(raw, damage):
-    path = raw / "train.mat"
+def test_damaged_tags_are_named(voc2007, failure, damage):
+    path = voc2007.raw / "train.mat"
     content = path.read_bytes()
     path.unlink()
     if damage == "half":
@@ -107,19 +89,19 @@ def test_damaged_tags_are_named(raw, damage):
         scipy.io.savemat(path, {"D1": [1.0], "D2": [2.0]})
     elif damage != "missing":
         path.write_bytes(content[:2000] if damage == "cut" else b"<html>no such page</html>" * 9)
-    assert str(path) in failure(raw)
+    assert str(path) in failure(voc2007.prepare)
 
 
-def test_a_photograph_that_is_not_in_the_archive_is_named(raw):
+def test_a_photograph_that_is_not_in_the_archive_is_named(voc2007, failure):
     name = "VOCdevkit/VOC2007/JPEGImages/000009.jpg"
-    layouts.repack(raw / "VOCtrainval_06-Nov-2007.tar", lambda members: members.pop(name))
-    found = failure(raw)
+    layouts.repack(voc2007.raw / "VOCtrainval_06-Nov-2007.tar", lambda members: members.pop(name))
+    found = failure(voc2007.prepare)
     for fragment in ("VOCtrainval_06-Nov-2007.tar", name):
         assert fragment in found
 
 
-def test_a_photograph_without_classes_is_named(raw):
-    path = raw / "VOCtest_06-Nov-2007.tar"
+def test_a_photograph_without_classes_is_named(voc2007, failure):
+    path = voc2007.raw / "VOCtest_06-Nov-2007.tar"
 
     def change(members):
         for name in members:
@@ -128,16 +110,16 @@ def test_a_photograph_without_classes_is_named(raw):
                 members[name] = members[name].replace(b"000008  0", b"000008 -1")
 
     layouts.repack(path, change)
-    found = failure(raw)
+    found = failure(voc2007.prepare)
     for fragment in ("test.mat", "'000008.jpg'", path.name):
         assert fragment in found
 
 
-def test_a_wrong_line_of_a_class_is_named_with_its_number(raw):
-    path = raw / "VOCtrainval_06-Nov-2007.tar"
+def test_a_wrong_line_of_a_class_is_named_with_its_number(voc2007, failure):
+    path = voc2007.raw / "VOCtrainval_06-Nov-2007.tar"
     name = f"{MAIN}/dog_trainval.txt"
     layouts.repack(path, lambda m: m.update({name: m[name].replace(b" -1\n", b" 2\n", 1)}))
-    found = failure(raw)
+    found = failure(voc2007.prepare)
     for fragment in (str(path), "dog_trainval.txt", "line 1", "-1, 0 or 1"):
         assert fragment in found
 

@@ -14,9 +14,10 @@ from crossmodal.errors import CrossmodalError
 from crossmodal.evaluation.retrieval import evaluate
 from crossmodal.evaluation.selection import pools
 from crossmodal.methods.base import Run
-from crossmodal.prepared import Prepared, Writer
+from crossmodal.prepared import Prepared
 from crossmodal.steps.extract import extract
 from crossmodal.steps.prepare import prepare
+from crossmodal.writer import Writer
 
 CATEGORIES = ["art", "biology", "geography"]
 TRAIN, TEST = 7, 4

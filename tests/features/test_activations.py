@@ -11,7 +11,8 @@ from crossmodal.backbones import random_network
 from crossmodal.errors import CrossmodalError
 from crossmodal.features import activations
 from crossmodal.files import sha256
-from crossmodal.prepared import Prepared, Writer
+from crossmodal.prepared import Prepared
+from crossmodal.writer import Writer
 
 OPTIONS = {
     "backbone": "squeezenet1_1",

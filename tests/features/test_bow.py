@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 
 from crossmodal import plugins
-from crossmodal.prepared import Prepared, Writer
+from crossmodal.prepared import Prepared
 from crossmodal.stop_words import STOP_WORDS
+from crossmodal.writer import Writer
 
 OPTIONS = {"size": 6, "weighting": "counts", "unit": "item", "stop_words": False}
 WORDS = [f"w{chr(97 + i)}" for i in range(12)]

@@ -6,10 +6,10 @@ from crossmodal.features.fc7 import FC7
 from crossmodal.store import FeatureFile
 
 
-def embed(values, columns):
+def embed(values, columns, normalise=True):
     ids = [f"{i}" for i in range(len(values))]
     source = FeatureFile(ids, ids, np.array(values, np.float32), {"one_layer": columns})
-    return FC7("layers").extract(None, ids, {"layers": source})
+    return FC7("layers", normalise).extract(None, ids, {"layers": source})
 
 
 def test_columns_of_the_layer_get_length_one():
@@ -20,6 +20,10 @@ def test_columns_of_the_layer_get_length_one():
 def test_crops_are_averaged_before_the_length_is_taken():
     crops = np.array([[3.0, 0.0], [0.0, 1.0]])
     np.testing.assert_allclose(embed([crops.mean(0)], [0, 2]), [[0.9487, 0.3162]], atol=1e-4)
+
+
+def test_the_layer_may_be_left_as_it_is():
+    assert embed([[9.0, 3.0, 4.0]], [1, 3], normalise=False).tolist() == [[3.0, 4.0]]
 
 
 def test_a_row_of_zeros_stays():
@@ -39,4 +43,4 @@ def test_the_scale_of_a_row_does_not_matter():
 def test_a_source_without_layers_is_refused():
     source = FeatureFile(["a"], ["a"], np.ones((1, 2), np.float32), {})
     with pytest.raises(CrossmodalError, match="'words' has no layers"):
-        FC7("words").extract(None, ["a"], {"words": source})
+        FC7("words", normalise=True).extract(None, ["a"], {"words": source})

@@ -7,9 +7,10 @@ import pytest
 from crossmodal.backbones import read_out, untrained
 from crossmodal.errors import CrossmodalError
 from crossmodal.features.fne import FNE, Moments
-from crossmodal.prepared import Prepared, Writer
+from crossmodal.prepared import Prepared
 from crossmodal.steps.extract import extract
 from crossmodal.store import FeatureFile, read_features, write_features
+from crossmodal.writer import Writer
 
 
 @pytest.fixture

@@ -7,7 +7,8 @@ import torch
 
 from crossmodal.errors import CrossmodalError
 from crossmodal.features.logmel import LogMel, read_speech
-from crossmodal.prepared import Prepared, Writer
+from crossmodal.prepared import Prepared
+from crossmodal.writer import Writer
 
 RATE = 16_000
 

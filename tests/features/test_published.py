@@ -3,7 +3,8 @@ import pytest
 
 from crossmodal.errors import CrossmodalError
 from crossmodal.features.published import Published
-from crossmodal.prepared import Prepared, Writer
+from crossmodal.prepared import Prepared
+from crossmodal.writer import Writer
 
 MATRIX = np.arange(12.0).reshape(4, 3)
 

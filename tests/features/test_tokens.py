@@ -10,7 +10,8 @@ import pytest
 from crossmodal import plugins
 from crossmodal.errors import CrossmodalError
 from crossmodal.features.tokens import tokenise
-from crossmodal.prepared import Prepared, Writer
+from crossmodal.prepared import Prepared
+from crossmodal.writer import Writer
 
 OPTIONS = {
     "fit_on": ["train", "validation"],

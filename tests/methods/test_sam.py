@@ -15,6 +15,7 @@ pytestmark = pytest.mark.usefixtures("cpu")
 MODALITIES = ("image", "text")
 OPTIONS = {"dims": 16, "hidden": 32, "dropout": 0.1, "batch": 50, "epochs": 100}
 OPTIONS |= {"margin": 1.0, "feature_share": 0.25, "activation": 0.4, "slope": 0.1}
+OPTIONS |= {"schedule": "sigmoid"}
 OPTIONS |= {"input_norm": "raw", "learning_rate": 0.005, "momentum": 0.9, "decay": 1e-6}
 
 
@@ -107,6 +108,38 @@ def test_schedule_follows_the_sigmoid_of_the_epoch(categories, activation, sched
     for epoch, alpha in schedule.items():
         first_batch(method, epoch)
         assert round(float(method.alpha), 4) == alpha
+
+
+@pytest.mark.parametrize(("schedule", "alpha"), [("constant", 0.0), ("adaptive", 1.0)])
+def test_the_margin_may_be_constant_or_adaptive_throughout(categories, schedule, alpha):
+    method = placed(categories(0), schedule=schedule)
+    for epoch in (0, 40, 99):
+        first_batch(method, epoch)
+        assert method.alpha == alpha
+
+
+def test_the_log_has_the_mean_margin_of_each_pair_of_categories(categories):
+    split = categories(0)
+    method = placed(split)
+    sums, counts = np.zeros((4, 4)), np.zeros((4, 4))
+    kinds = split.labels.argmax(axis=1)
+    for batch in method.batches(40, np.random.default_rng(0)):
+        method.loss(batch)
+        margins = method.margins(batch).numpy()
+        for i, a in enumerate(kinds[batch]):
+            for j, b in enumerate(kinds[batch]):
+                sums[a, b] += margins[i, j]
+                counts[a, b] += 1
+    np.fill_diagonal(sums, 0)
+    np.fill_diagonal(counts, 0)
+    found = method.log()
+    assert found["alpha"] == 0.5
+    assert found["margin"] == pytest.approx(sums.sum() / counts.sum())
+    pairs = {f"margin {a} | {b}" for a in range(4) for b in range(a + 1, 4)}
+    assert found.keys() == {"alpha", "margin"} | pairs
+    for pair in pairs:
+        a, b = map(int, pair.removeprefix("margin ").split(" | "))
+        assert found[pair] == pytest.approx(sums[a, b] / counts[a, b])
 
 
 @pytest.mark.parametrize("captions", [1, 3])

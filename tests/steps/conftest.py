@@ -4,11 +4,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from crossmodal.prepared import Prepared, Writer
+from crossmodal.prepared import Prepared
 from crossmodal.steps.embed import embed
 from crossmodal.steps.evaluate import evaluate
 from crossmodal.steps.train import train
 from crossmodal.store import write_features
+from crossmodal.writer import Writer
 
 SIZES = {"train": 40, "validation": 20, "test": 24}
 CATEGORIES = 3

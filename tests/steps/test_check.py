@@ -7,8 +7,9 @@ import soundfile
 from PIL import Image
 
 from crossmodal.errors import CrossmodalError
-from crossmodal.prepared import SPLITS, Prepared, Writer
+from crossmodal.prepared import SPLITS, Prepared
 from crossmodal.steps.check import SHOWN, check, examine
+from crossmodal.writer import Writer
 
 COUNTS = {"train": 3, "validation": 2, "test": 2}
 

@@ -8,9 +8,10 @@ import pytest
 from crossmodal.checkpoints import FOLDER
 from crossmodal.errors import CrossmodalError
 from crossmodal.features.base import Feature
-from crossmodal.prepared import Prepared, Writer
+from crossmodal.prepared import Prepared
 from crossmodal.steps.extract import extract
 from crossmodal.store import read_features, write_features
+from crossmodal.writer import Writer
 
 ITEMS, CAPTIONS = 7, 3
 SPEC = {"plugin": "toy", "options": {"size": 4}, "code": "0123"}

@@ -7,10 +7,9 @@ from tests.workflow.project import Project, new_project
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory):
-    """A project after an undisturbed `dvc repro`, recorded in git; not to be changed."""
+    """A project after an undisturbed run; not to be changed."""
     project = new_project(tmp_path_factory.mktemp("finished"))
-    project.call("dvc", "repro")
-    project.record()
+    project.run()
     return project
 
 

@@ -54,7 +54,7 @@ PARAMS = {
             "tap": "post",
             "seed": 0,
         },
-        "fc7": {"activations": "activations"},
+        "fc7": {"activations": "activations", "normalise": True},
         "bow": {"size": 200, "weighting": "counts", "unit": "item", "stop_words": True},
     },
     "methods": {
@@ -67,6 +67,7 @@ PARAMS = {
             "feature_share": 0.25,
             "activation": 0.4,
             "slope": 0.1,
+            "schedule": "sigmoid",
             "input_norm": "zscore",
             "learning_rate": 0.005,
             "momentum": 0.9,

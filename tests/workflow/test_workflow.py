@@ -1,10 +1,6 @@
-import os
-import signal
-import time
-
 import pytest
 
-from tests.workflow.project import ONE_METHOD, SNAKEMAKE, TABLE, kill_when, metrics
+from tests.workflow.project import ONE_METHOD, TABLE, metrics
 
 
 def test_a_finished_workflow_has_nothing_to_do(finished):
@@ -71,9 +67,6 @@ def test_a_comment_or_a_new_time_reruns_nothing(project):
     ("keys", "value", "message"),
     [
         (("methods", "sam", "margn"), 0.5, "methods.sam.margn: unknown key; allowed here: dims"),
-        (("methods", "sam", "margin"), "wide", "methods.sam.margin: Input should be a valid"),
-        (("experiments", "sam", "dataset"), "scene", "dataset: 'scene' is unknown; known: scenes"),
-        (("experiments", "sam", "method"), "sma", "method: 'sma' is unknown; known: cca, sam"),
         (("datasets", "wiki"), {}, "datasets.wiki.plugin: 'wiki' is unknown; known: coco"),
     ],
 )
@@ -88,33 +81,3 @@ def test_bad_parameters_stop_before_any_job(project, keys, value, message):
     assert "params.yaml: " in output
     assert message in output
     assert "rule prepare_dataset" not in output
-
-
-def test_a_run_killed_in_extraction_and_in_training_goes_on(fresh, finished):
-    parts = ".checkpoints/features/scenes/activations"
-    kill_when(fresh, lambda folder: len(list((folder / parts).rglob("*.npy"))) >= 1, *SNAKEMAKE)
-    assert not (fresh.folder / "features/scenes/activations.h5").exists()
-    checkpoints = ".checkpoints/models/sam"
-    kill_when(
-        fresh, lambda folder: any((folder / checkpoints).rglob("training.safetensors")), *SNAKEMAKE
-    )
-    assert (fresh.folder / "features/scenes/activations.h5").exists()
-    output = fresh.run()
-    assert "rule prepare_dataset" not in output
-    assert "rule extract_feature" not in output
-    assert metrics(fresh) == metrics(finished)
-    for seed in (0, 1):
-        curve = f"models/sam/seed{seed}/curve.csv"
-        assert fresh.read(curve) == finished.read(curve)
-
-
-def test_a_second_snakemake_is_kept_out(fresh):
-    first = fresh.start(*SNAKEMAKE)
-    locks = fresh.folder / ".snakemake/locks"
-    while not any(locks.glob("*")):
-        assert first.poll() is None, first.communicate()[0]
-        time.sleep(0.01)
-    output = fresh.run(fails=True)
-    os.killpg(first.pid, signal.SIGKILL)
-    first.communicate()
-    assert "LockException" in output

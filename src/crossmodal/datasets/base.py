@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from crossmodal.prepared import Writer
+from crossmodal.writer import Writer
 
 
 @dataclass(frozen=True)

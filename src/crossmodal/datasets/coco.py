@@ -11,7 +11,8 @@ from typing import ClassVar
 from crossmodal import karpathy
 from crossmodal.archives import Archive
 from crossmodal.datasets.base import Dataset, Source
-from crossmodal.prepared import SPLITS, Writer
+from crossmodal.prepared import SPLITS
+from crossmodal.writer import Writer
 
 FILE = "dataset_coco.json"
 FOLDERS = ("train2014", "val2014")

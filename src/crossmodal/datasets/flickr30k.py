@@ -10,7 +10,7 @@ from typing import ClassVar
 from crossmodal import karpathy
 from crossmodal.archives import Archive
 from crossmodal.datasets.base import Dataset, Source
-from crossmodal.prepared import Writer
+from crossmodal.writer import Writer
 
 IMAGES, SPLITS = "flickr30k-images.tar.gz", "dataset_flickr30k.json"
 COUNTS = {"train": 29_000, "validation": 1014, "test": 1000}  # Vilalta et al. 2019, section 4.1

@@ -12,9 +12,9 @@ import numpy as np
 from crossmodal.archives import Archive
 from crossmodal.datasets.base import Dataset, Source
 from crossmodal.errors import CrossmodalError
-from crossmodal.prepared import Writer
 from crossmodal.progress import track
 from crossmodal.rendering.speech import flac, in_processes, open_synthesiser, random_speech
+from crossmodal.writer import Writer
 
 HOSTS = (
     "https://github.com/jbrownlee/Datasets/releases/download/Flickr8k",

@@ -23,9 +23,10 @@ from pydantic import Field
 
 from crossmodal.datasets.base import Dataset
 from crossmodal.errors import CrossmodalError
-from crossmodal.prepared import SPLITS, Writer
+from crossmodal.prepared import SPLITS
 from crossmodal.progress import track
 from crossmodal.spreadsheets import Row, read_rows
+from crossmodal.writer import Writer
 
 MODALITIES = ("image", "text", "audio")
 COLUMNS = ("id", *MODALITIES, "labels", "split")

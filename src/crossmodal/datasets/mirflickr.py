@@ -18,8 +18,9 @@ from pydantic import Field
 from crossmodal.archives import Archive
 from crossmodal.datasets.base import Dataset, Source
 from crossmodal.errors import CrossmodalError
-from crossmodal.prepared import Writer
 from crossmodal.progress import track
+from crossmodal.splits import HeldOut
+from crossmodal.writer import Writer
 
 HOSTS = (
     "http://press.liacs.nl/mirflickr/mirflickr25k.v3b",
@@ -65,30 +66,23 @@ class MirFlickr(Dataset):
         validation: Annotated[int, Field(ge=1, lt=12144)],
         seed: Annotated[int, Field(ge=0)],
     ) -> None:
-        self.validation = validation
-        self.seed = seed
+        self.held_out = HeldOut(COUNTS, validation, seed)
 
     def counts(self) -> dict[str, int]:
         """CMOLRS's counts, with validation items taken out of the training part."""
-        return {
-            "train": COUNTS["train"] - self.validation,
-            "validation": self.validation,
-            "test": COUNTS["test"],
-        }
+        return self.held_out.counts()
 
     def prepare(self, raw: Path, out: Writer) -> None:
         """Read photographs, labels and tags; see `Dataset.prepare`."""
         tags, labels = _read_tags(raw / TAGS), _read_labels(raw / LABELS)
         tagged = np.diff(tags.indptr) > 0
         kept = [n for n in range(1, PHOTOGRAPHS + 1) if tagged[n - 1] and n in labels]
-        rng = np.random.default_rng(self.seed)
-        held_out = set(rng.choice(COUNTS["train"], self.validation, replace=False))
         with Archive(raw / IMAGES) as images:
             root = images.locate("im1.jpg").removesuffix("im1.jpg")
             for place, number in enumerate(track(kept, len(kept), "prepare mirflickr")):
                 id = f"im{number}"
                 part = "train" if number <= TRAIN_PHOTOGRAPHS else "test"
-                split = "validation" if part == "train" and place in held_out else part
+                split = self.held_out.split(part, place)
                 image = images.read(f"{root}{id}.jpg")
                 out.item(id, split, labels=labels[number], image=image, suffix=".jpg")
                 text = _read_text(images, f"{root}meta/tags/tags{number}.txt")

@@ -15,8 +15,8 @@ from pydantic import Field
 from crossmodal.archives import Archive
 from crossmodal.datasets.base import Dataset, Source
 from crossmodal.errors import CrossmodalError
-from crossmodal.prepared import Writer
 from crossmodal.progress import track
+from crossmodal.writer import Writer
 
 SITE = "https://lms.comp.nus.edu.sg/wp-content/uploads/2019/research/nuswide"
 HOSTS = (SITE, "http://dl.nextcenter.org/public/nuswide")

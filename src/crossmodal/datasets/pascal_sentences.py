@@ -16,8 +16,9 @@ from pydantic import Field
 from crossmodal.archives import Archive
 from crossmodal.datasets.base import Dataset, Source
 from crossmodal.errors import CrossmodalError
-from crossmodal.prepared import SPLITS, Writer
+from crossmodal.prepared import SPLITS
 from crossmodal.progress import track
+from crossmodal.writer import Writer
 
 PAGE, IMAGES = "index.html", "VOCtrainval_14-Jul-2008.tar"
 ADDRESS = "http://vision.cs.uiuc.edu/pascal-sentences/"

@@ -16,8 +16,8 @@ from typing import Any, ClassVar
 from crossmodal.archives import Archive
 from crossmodal.datasets.base import Dataset, Source
 from crossmodal.errors import CrossmodalError
-from crossmodal.prepared import Writer
 from crossmodal.progress import track
+from crossmodal.writer import Writer
 
 SPEECH, IMAGES = "PlacesAudio_400k_distro.tar.gz", "imagesPlaces205_resize.tar.gz"
 # folders in the archives; looking for files in them would take another hour

@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import Field
 
 from crossmodal.datasets.base import Dataset
-from crossmodal.prepared import SPLITS, Writer
+from crossmodal.prepared import SPLITS
 from crossmodal.progress import track
 from crossmodal.rendering.grammar import captions
 from crossmodal.rendering.image import draw, jpeg
@@ -25,6 +25,7 @@ from crossmodal.rendering.speech import (
     open_synthesiser,
     random_speech,
 )
+from crossmodal.writer import Writer
 
 CAPTIONS = 5
 # each batch has a process of its own, since a synthesiser's output depends on what it said before

@@ -18,8 +18,9 @@ from crossmodal.archives import Archive
 from crossmodal.datasets.base import Dataset, Source
 from crossmodal.errors import CrossmodalError
 from crossmodal.matlab import read_matlab
-from crossmodal.prepared import Writer
 from crossmodal.progress import track
+from crossmodal.splits import HeldOut
+from crossmodal.writer import Writer
 
 HOSTS = (
     "http://host.robots.ox.ac.uk/pascal/VOC/voc2007",
@@ -84,21 +85,14 @@ class Voc2007(Dataset):
         validation: Annotated[int, Field(ge=1, lt=5000)],
         seed: Annotated[int, Field(ge=0)],
     ) -> None:
-        self.validation = validation
-        self.seed = seed
+        self.held_out = HeldOut(COUNTS, validation, seed)
 
     def counts(self) -> dict[str, int]:
         """CMOLRS's counts, with validation items taken out of the training part."""
-        return {
-            "train": COUNTS["train"] - self.validation,
-            "validation": self.validation,
-            "test": COUNTS["test"],
-        }
+        return self.held_out.counts()
 
     def prepare(self, raw: Path, out: Writer) -> None:
         """Read photographs, classes and tags; see `Dataset.prepare`."""
-        rng = np.random.default_rng(self.seed)
-        held_out = set(rng.choice(COUNTS["train"], self.validation, replace=False))
         rows = []
         for part, (archive, image_set, tags) in PARTS.items():
             tagged = [(file, row) for file, row in _read_tags(raw / tags) if row.any()]
@@ -108,7 +102,7 @@ class Voc2007(Dataset):
                     id = Path(file).stem
                     if id not in labels:
                         raise CrossmodalError(f"{raw / tags}: {file!r} is not in {archive}")
-                    split = "validation" if part == "train" and place in held_out else part
+                    split = self.held_out.split(part, place)
                     image = opened.read(f"VOCdevkit/VOC2007/JPEGImages/{id}.jpg")
                     out.item(id, split, labels=labels[id], image=image, suffix=".jpg")
                     rows.append(row)

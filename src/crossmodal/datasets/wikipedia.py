@@ -16,7 +16,8 @@ from pydantic import Field
 from crossmodal.datasets.base import Dataset, Source
 from crossmodal.errors import CrossmodalError
 from crossmodal.matlab import read_matlab
-from crossmodal.prepared import Writer
+from crossmodal.splits import HeldOut
+from crossmodal.writer import Writer
 
 ARCHIVE = "http://www.svcl.ucsd.edu/projects/crossmodal/wikipedia_dataset.zip"
 PARTS = {"train": ("trainset_txt_img_cat.list", "tr"), "test": ("testset_txt_img_cat.list", "te")}
@@ -76,35 +77,25 @@ class Wikipedia(Dataset):
         validation: Annotated[int, Field(ge=1, lt=2173)],
         seed: Annotated[int, Field(ge=0)],
     ) -> None:
-        published = len(SAM_VALIDATION.split())
-        if protocol == "sam" and validation != published:
-            raise ValueError(f"validation is {validation}, but protocol 'sam' has {published}")
-        self.drawn_from = "train" if protocol == "cmolrs" else "test"
-        self.validation = validation
-        self.seed = seed
+        part, published = "train", None
+        if protocol == "sam":
+            part, published = "test", frozenset(map(int, SAM_VALIDATION.split()))
+            if validation != len(published):
+                raise ValueError(f"validation is {validation}, but 'sam' has {len(published)}")
+        self.held_out = HeldOut(COUNTS, validation, seed, part, published)
 
     def counts(self) -> dict[str, int]:
         """Published counts, with validation items taken out of one part."""
-        left = COUNTS[self.drawn_from] - self.validation
-        return {**COUNTS, self.drawn_from: left, "validation": self.validation}
+        return self.held_out.counts()
 
     def prepare(self, raw: Path, out: Writer) -> None:
         """Read the lists and the feature matrices; see `Dataset.prepare`."""
         categories = _read_lines(raw / "categories.list")
-        held_out = self._held_out()
         for part, (file, _) in PARTS.items():
             for row, (image, category) in enumerate(_read_list(raw / file, categories)):
-                split = "validation" if part == self.drawn_from and row in held_out else part
-                out.item(image, split, category)
+                out.item(image, self.held_out.split(part, row), category)
         for name, matrix in _read_features(raw / "raw_features.mat").items():
             out.published(name, matrix)
-
-    def _held_out(self) -> set[int]:
-        """Places of the validation items in the list of the part they come from."""
-        if self.drawn_from == "test":
-            return set(map(int, SAM_VALIDATION.split()))
-        rng = np.random.default_rng(self.seed)
-        return set(rng.choice(COUNTS["train"], self.validation, replace=False))
 
 
 def _read_lines(path: Path) -> list[str]:

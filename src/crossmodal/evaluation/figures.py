@@ -1,10 +1,9 @@
-"""Figures as SVG: text stays text, and equal data give equal bytes."""
+"""Line figures as SVG: text stays text, and equal data give equal bytes."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
 import matplotlib
-import numpy as np
 
 matplotlib.use("svg")
 
@@ -63,26 +62,11 @@ def draw_lines(
         if logarithmic:
             area.set_xscale("log")
         area.legend()
-        _save(figure, path)
+        save(figure, path)
 
 
-def draw_matrix(path: Path, values: np.ndarray, title: str, axes: tuple[str, str]) -> None:
-    """Draw a matrix (n, m) into one SVG, the larger a value the brighter, row 0 at the top.
-
-    Args:
-        path: The file.
-        values: What to draw.
-        title: Above the figure.
-        axes: Labels of the columns and of the rows.
-    """
-    with plt.rc_context(STYLE | {"axes.grid": False}):
-        figure, area = plt.subplots(figsize=(5.0, 4.4), layout="constrained")
-        figure.colorbar(area.imshow(values, interpolation="nearest"))
-        area.set(title=title, xlabel=axes[0], ylabel=axes[1])
-        _save(figure, path)
-
-
-def _save(figure: Figure, path: Path) -> None:
+def save(figure: Figure, path: Path) -> None:
+    """Write a figure as SVG, at once, and close it."""
     with replacing(path) as temporary:
         figure.savefig(temporary, format="svg", metadata={"Date": None})
     plt.close(figure)

@@ -145,7 +145,6 @@ def to_markdown(name: str, table: Table, rows: list[Row]) -> str:
     parts = [f"## {table.title}", *([table.note.strip()] if table.note else [])]
     parts += [f"**{direction}**\n\n{_part(rows, direction)}" for direction in directions]
     parts += [f"![{title}](../figures/{name}/{file}.svg)" for file, title in FIGURES.items()]
-    parts += [f"![Similarities, {e}](../figures/similarity/{e}.svg)" for e in table.similarity]
     return "\n\n".join(parts) + "\n"
 
 

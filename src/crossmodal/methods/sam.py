@@ -10,6 +10,7 @@ original features, f_mc that of the current category centroids, both averaged ov
 and in [0, 1]. No gradient passes through F.
 """
 
+import itertools
 import math
 from collections.abc import Iterable
 from typing import Annotated, Literal
@@ -42,6 +43,8 @@ class SAM(GradientMethod):
         feature_share: lambda, weight of f_ms against f_mc.
         activation: f_a, share of the epochs after which alpha(t) is one half.
         slope: k, steepness of alpha(t) per epoch.
+        schedule: alpha(t): the 'sigmoid' of equation 6, 'constant' at 0 for the margin m alone, or
+            'adaptive' at 1 throughout; with feature_share 1, the latter is the paper's ablation.
         input_norm: Scaling of the features, fitted on the training split: as they are, z-scores of
             each column, or unit rows.
         learning_rate: Of SGD with Nesterov momentum.
@@ -62,6 +65,7 @@ class SAM(GradientMethod):
         feature_share: Share,
         activation: Share,
         slope: Annotated[float, Field(gt=0)],
+        schedule: Literal["sigmoid", "constant", "adaptive"],
         input_norm: Literal["raw", "zscore", "l2"],
         learning_rate: Annotated[float, Field(gt=0)],
         momentum: Annotated[float, Field(ge=0, lt=1)],
@@ -71,7 +75,7 @@ class SAM(GradientMethod):
     ) -> None:
         self.dims, self.hidden, self.dropout = dims, hidden, dropout
         self.margin, self.feature_share = margin, feature_share
-        self.activation, self.slope = activation, slope
+        self.activation, self.slope, self.schedule = activation, slope, schedule
         self.input_norm = input_norm
         self.initial_rate, self.momentum, self.decay = learning_rate, momentum, decay
         self.batch, self.epochs = batch, epochs
@@ -112,6 +116,7 @@ class SAM(GradientMethod):
                 f"training item; {len(unlabelled)} have none: leave them out of the split"
             )
         items, rows = train.pairs()
+        self.names = train.label_names or range(train.labels.shape[1])
         self.labels = torch.from_numpy(train.labels[items]).float().to(device())  # (m, C)
         self.inputs = {
             m: torch.from_numpy(v.vectors().astype(np.float32)[rows[m]]).to(device())
@@ -123,18 +128,40 @@ class SAM(GradientMethod):
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterable[torch.Tensor]:
         """Shuffled pairs; the schedule and the centroids are those of the epoch's start."""
-        shift = epoch - self.activation * self.epochs
-        self.alpha = 1 / (1 + math.exp(-self.slope * shift))
+        self.alpha = self._alpha(epoch)
         self.centroids = self._centroids()
+        self.margin_sums = torch.zeros(2, *[self.labels.shape[1]] * 2, device=device())
         for rows in shuffled_batches(len(self.labels), self.batch, rng, drop_last=False):
             yield torch.from_numpy(rows).to(device())
+
+    def _alpha(self, epoch: int) -> float:
+        """Equation 6."""
+        if self.schedule != "sigmoid":
+            return float(self.schedule == "adaptive")
+        return 1 / (1 + math.exp(-self.slope * (epoch - self.activation * self.epochs)))
 
     def loss(self, batch: torch.Tensor) -> torch.Tensor:
         """Equations 4 to 10 on a batch of pairs (b,)."""
         first, second = (self._project(m, x[batch]) for m, x in self.inputs.items())
         labels = self.labels[batch]
         negatives = (labels @ labels.T) == 0  # (b, b)
-        return ranking_loss(first @ second.T, self.margins(batch), negatives) / len(batch)
+        margins = self.margins(batch)
+        counted = torch.stack([margins * negatives, negatives.float()])
+        self.margin_sums += labels.T @ counted @ labels  # sums and counts by pair of categories
+        return ranking_loss(first @ second.T, margins, negatives) / len(batch)
+
+    def log(self) -> dict[str, float]:
+        """alpha(t), and the mean margin of the epoch's triplets: of all (figure 4), and by the
+        categories of anchor and negative (figures 5 and 6), in either order.
+        """
+        total, count = self.margin_sums.sum((1, 2))
+        means = (self.margin_sums[0] / self.margin_sums[1]).cpu()  # NaN where there was no triplet
+        pairs = itertools.combinations(range(len(means)), 2)
+        return {
+            "alpha": self.alpha,
+            "margin": float(total / count),
+            **{f"margin {self.names[a]} | {self.names[b]}": float(means[a, b]) for a, b in pairs},
+        }
 
     def margins(self, batch: torch.Tensor) -> torch.Tensor:
         """F (b, b) of a batch at the current epoch."""

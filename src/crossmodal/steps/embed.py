@@ -25,7 +25,8 @@ def embed(spec: dict[str, Any], output: Path, folder: Path, features: Path, mode
 
     Layout: per split and modality `embeddings` (rows, ...), `items` (rows,) the index of the item
     of each row and, where the dataset has labels, `labels` (rows, C); attribute `model`, the facts
-    of the run as JSON; attribute `modalities`, first and second view.
+    of the run as JSON; attribute `modalities`, first and second view; attribute `labels`, the names
+    of all labels.
 
     Args:
         spec: `views` and `labels` of the run.
@@ -43,6 +44,7 @@ def embed(spec: dict[str, Any], output: Path, folder: Path, features: Path, mode
     with replacing(output) as temporary, h5py.File(temporary, "w") as file:
         file.attrs["model"] = json.dumps(facts)
         file.attrs["modalities"] = list(views)[:2]
+        file.attrs["labels"] = splits["test"].label_names
         for name, split in splits.items():
             _write_split(file.create_group(name), method, split)
 

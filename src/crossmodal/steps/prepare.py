@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from crossmodal import plugins
-from crossmodal.prepared import Writer
+from crossmodal.writer import Writer
 
 
 def prepare(spec: dict[str, Any], raw: Path, output: Path) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import yaml
 from PIL import Image
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 ITEMS = re.compile(r"`holiday/items.csv`:\n\n```csv\n(.*?)```", re.DOTALL)
 HOLIDAY = re.compile(r"```yaml\n(datasets:\n  holiday:.*?)```", re.DOTALL)

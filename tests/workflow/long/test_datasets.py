@@ -13,7 +13,7 @@ import yaml
 from tests.datasets import layouts
 from tests.workflow.project import new_project
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 LAYOUTS = layouts.every()
 RUNS = [(name, method) for name, layout in LAYOUTS.items() for method in layout.TABLE["methods"]]
 METRIC = {"cca": "mAP", "sam": "mAP", "ridge": "rsum", "sh": "rsum"}

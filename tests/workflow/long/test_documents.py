@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.workflow.project import new_project
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 RESOURCE = re.compile(r"""(?:src|href)=["']https?://|url\(["']?https?://|@import""")
 
 
