@@ -369,7 +369,7 @@ def test_learns_32_pairs_by_heart(rng, cycle_weight, texts):
         sentences(rng, 32) if texts else None,
     )
     size = {"dims": 32, "width": 0.125, "max_frames": 32}
-    speed = {"learning_rate": 2e-3, "epochs": 50, "decay_every": 50}
+    speed = {"learning_rate": 2e-3, "epochs": 60, "decay_every": 60}
     method = VASE(**SMALL | size | speed | {"cycle_weight": cycle_weight})
     method.fit(split, split, Run(0))
     assert selection_score(method, split) == 600
