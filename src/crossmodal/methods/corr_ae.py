@@ -5,7 +5,7 @@ on top of one pretrained stack per modality. Retrieval by the cosine of the code
 
 Source: F. Feng, X. Wang, R. Li, Cross-modal retrieval with correspondence autoencoder, ACM MM 2014.
 Denoising autoencoders stand in for the RBMs that the authors pretrain.
-Cost at 41,000 x (4,096 + 1,000): about 3 GB; 25 processor minutes, most of it for pretraining.
+Cost at 41,000 x (4,096 + 1,000): about 3.5 GB; 25 processor minutes, most of it for pretraining.
 """
 
 from typing import Annotated
