@@ -15,8 +15,9 @@ import numpy as np
 import torch
 
 from crossmodal.features.logmel import RATE, LogMel, read_speech
-from crossmodal.prepared import Prepared, Writer
+from crossmodal.prepared import Prepared
 from crossmodal.rendering.speech import flac
+from crossmodal.writer import Writer
 
 CLIPS, ROUNDS = 200, 4
 

@@ -8,7 +8,8 @@ from torch.nn.functional import avg_pool2d
 
 from crossmodal import backbones, vision
 from crossmodal.features.maps import Maps
-from crossmodal.prepared import Prepared, Writer
+from crossmodal.prepared import Prepared
+from crossmodal.writer import Writer
 
 
 @pytest.fixture

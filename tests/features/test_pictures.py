@@ -6,7 +6,8 @@ from PIL import Image
 
 from crossmodal.errors import CrossmodalError
 from crossmodal.features.pictures import Pictures
-from crossmodal.prepared import Prepared, Writer
+from crossmodal.prepared import Prepared
+from crossmodal.writer import Writer
 
 
 def encode(colour, size):
