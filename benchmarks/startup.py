@@ -17,7 +17,7 @@ STEPS = {
     "extract bow": "crossmodal.steps.extract, crossmodal.features.bow",
     "extract activations": "crossmodal.steps.extract, crossmodal.features.activations",
     "train cca": "crossmodal.steps.train, crossmodal.methods.cca",
-    "train fast_cmolrs": "crossmodal.steps.train, crossmodal.methods.fast_cmolrs",
+    "train cmolrs": "crossmodal.steps.train, crossmodal.methods.cmolrs",
     "train sam": "crossmodal.steps.train, crossmodal.methods.sam",
     "evaluate cca": "crossmodal.steps.evaluate, crossmodal.methods.cca",
     "tabulate": "crossmodal.steps.tabulate",

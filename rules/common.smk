@@ -12,6 +12,7 @@ from crossmodal import params, plugins
 from crossmodal.errors import CrossmodalError
 from crossmodal.files import digest
 from crossmodal.prepared import FILES
+from crossmodal.schema import STEP
 from crossmodal.source import code
 
 # bash strict mode is Snakemake's own prefix, which this one replaces
@@ -26,7 +27,7 @@ if PARAMS.mirror:
     os.environ.setdefault("CROSSMODAL_MIRROR", PARAMS.mirror)
 
 SUITE = PARAMS.suites[PARAMS.suite]
-RUNS = {e: PARAMS.seeds_of(e) for t in SUITE for e in PARAMS.tables[t].experiments}
+RUNS = {e: PARAMS.seeds_of(e) for t in SUITE for e in PARAMS.shown_in(t)}
 DATASETS = sorted({PARAMS.experiments[e].dataset for e in RUNS})
 
 
@@ -36,6 +37,7 @@ wildcard_constraints:
     feature="|".join(PARAMS.features),
     experiment="|".join(PARAMS.experiments),
     table="|".join(PARAMS.tables),
+    figure="|".join(PARAMS.figures) or "none",
     seed=r"\d+",
 
 
@@ -147,20 +149,9 @@ def evaluate_spec(wildcards):
     return spec("evaluate", "methods", {"plugin": plugin})
 
 
-def title_of(wildcards):
-    """Title of a figure of one experiment."""
-    shown = PARAMS.experiments[wildcards.experiment]
-    return f"{shown.label}, {shown.dataset}"
-
-
-def runs_of(experiment):
-    """Metrics of all seeds of an experiment."""
-    return [f"results/runs/{experiment}/seed{seed}.json" for seed in PARAMS.seeds_of(experiment)]
-
-
 def experiment_runs(wildcards):
-    """Metrics of all seeds of the wildcard's experiment."""
-    return runs_of(wildcards.experiment)
+    """Metrics of all seeds of an experiment."""
+    return all_runs([wildcards.experiment])
 
 
 def experiment_curves(wildcards):
@@ -178,24 +169,97 @@ def table_curves(wildcards):
 def figures_spec(wildcards):
     """What a table's figures show, and how."""
     table = PARAMS.tables[wildcards.table]
-    shown = [[name, PARAMS.experiments[name].label] for name in table.experiments]
+    shown = [[name, PARAMS.experiments[name].row()] for name in table.experiments]
     return spec("figures", None, {"title": table.title, "experiments": shown})
+
+
+def shown_files(wildcards):
+    """What a page of examples shows: texts and media of an experiment's dataset."""
+    folder = f"data/prepared/{dataset_of(wildcards)}"
+    return [f"{folder}/{name}" for name in ("items.csv", "captions.csv", "media.zip")]
+
+
+def examples_spec(wildcards):
+    """What a page of examples depends on; the method's options come with the embeddings."""
+    plugin = PARAMS.fit_job(wildcards.experiment)["plugin"]
+    label = PARAMS.experiments[wildcards.experiment].row()
+    return spec("examples", "methods", {"plugin": plugin, "label": label})
+
+
+def all_runs(experiments):
+    """Metrics of all runs of some experiments."""
+    return [f"results/runs/{e}/seed{seed}.json" for e in experiments for seed in PARAMS.seeds_of(e)]
 
 
 def table_runs(wildcards):
     """Metrics of all runs that a table shows."""
-    shown = PARAMS.tables[wildcards.table].experiments
-    return [run for experiment in shown for run in runs_of(experiment)]
+    return all_runs(PARAMS.tables[wildcards.table].experiments)
 
 
-def matrix_code(wildcards):
-    """Source that a similarity matrix depends on."""
-    method = PARAMS.fit_job(wildcards.experiment)["plugin"]
-    return code("crossmodal.evaluation.similarity_matrix", f"crossmodal.methods.{method}")
+def table_figures(wildcards):
+    """Figures below a table that params.yaml describes."""
+    table = PARAMS.tables[wildcards.table]
+    names = [
+        *table.figures,
+        *([f"{wildcards.table}/map"] if table.map else []),
+        *(f"margins/{experiment}" for experiment in table.margins),
+        *(f"similarity/{experiment}" for experiment in table.similarity),
+    ]
+    return [f"results/figures/{name}.svg" for name in names]
+
+
+def margins_spec(wildcards):
+    """What a figure of margins shows."""
+    return spec("margins", None, {"title": PARAMS.experiments[wildcards.experiment].row()})
+
+
+def mapped(wildcards):
+    """The experiment that a table's map shows."""
+    return PARAMS.tables[wildcards.table].map.experiment
+
+
+def map_files(wildcards):
+    """Embeddings, and the labels that a map looks for."""
+    folder = f"data/prepared/{PARAMS.experiments[mapped(wildcards)].dataset}"
+    return [f"embeddings/{mapped(wildcards)}/seed0.h5", f"{folder}/items.csv"]
+
+
+def map_spec(wildcards):
+    """What a map shows."""
+    spec_of = PARAMS.experiments[mapped(wildcards)]
+    labels = PARAMS.tables[wildcards.table].map.labels
+    shown = {"title": spec_of.row(), "labels": labels, "protocol": spec_of.labels}
+    return spec("map", None, shown)
+
+
+def figure_files(wildcards):
+    """What a figure is drawn from: learning curves, or metrics of all runs."""
+    figure = PARAMS.figures[wildcards.figure]
+    if figure.x == STEP:
+        return [f"results/curves/learning/{e}.csv" for e in figure.experiments]
+    return all_runs(figure.experiments)
+
+
+def shown_spec(step, **shown):
+    """A table or a figure, and the experiments that it shows."""
+    (part,) = shown.values()
+    dump = {name: value.model_dump() for name, value in shown.items()}
+    dump["experiments"] = {e: PARAMS.experiments[e].model_dump() for e in part.experiments}
+    return spec(step, None, dump)
+
+
+def similarity_spec(wildcards):
+    """What a matrix of scores depends on, besides the embeddings."""
+    experiment = PARAMS.experiments[wildcards.experiment]
+    plugin = PARAMS.fit_job(wildcards.experiment)["plugin"]
+    return spec("similarity", "methods", {"plugin": plugin, "title": experiment.row()})
 
 
 def table_spec(wildcards):
     """What a table shows, and how."""
-    table = PARAMS.tables[wildcards.table]
-    shown = {e: PARAMS.experiments[e].model_dump() for e in table.experiments}
-    return spec("tabulate", None, {"table": table.model_dump(), "experiments": shown})
+    return shown_spec("tabulate", table=PARAMS.tables[wildcards.table])
+
+
+def figure_spec(wildcards):
+    """What a figure shows, and how."""
+    return shown_spec("plot", figure=PARAMS.figures[wildcards.figure])

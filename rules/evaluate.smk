@@ -27,6 +27,29 @@ rule metrics:
         " --seed {wildcards.seed} 2>&1 | tee {log}"
 
 
+rule examples:
+    input:
+        embeddings="embeddings/{experiment}/seed0.h5",
+        dataset=shown_files,
+    output:
+        "results/examples/{experiment}.html",
+    log:
+        "logs/evaluate/{experiment}/examples.log",
+    conda:
+        "../envs/crossmodal.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=30,
+        gpu=0,
+    params:
+        spec=examples_spec,
+        dataset=dataset_of,
+    shell:
+        "python -m crossmodal examples {params.spec:q} {output} --embeddings {input.embeddings}"
+        " --dataset data/prepared/{params.dataset} 2>&1 | tee {log}"
+
+
 rule curves:
     input:
         runs=experiment_runs,
@@ -82,6 +105,59 @@ rule figures:
         " --curves results/curves 2>&1 | tee {log}"
 
 
+rule plot:
+    input:
+        figure_files,
+    output:
+        svg=report(
+            "results/figures/{figure}.svg",
+            category="Figures",
+            subcategory="Options and training",
+            labels={"figure": "{figure}"},
+        ),
+        csv="results/figures/{figure}.csv",
+    log:
+        "logs/evaluate/{figure}.plot.log",
+    conda:
+        "../envs/crossmodal.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=10,
+        gpu=0,
+    params:
+        spec=figure_spec,
+    shell:
+        "python -m crossmodal plot {params.spec:q} {output.svg} {input} 2>&1 | tee {log}"
+
+
+rule map:
+    input:
+        map_files,
+    output:
+        report(
+            "results/figures/{table}/map.svg",
+            category="Figures",
+            subcategory="Maps",
+            labels={"table": "{table}"},
+        ),
+    log:
+        "logs/evaluate/{table}/map.log",
+    conda:
+        "../envs/crossmodal.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+        gpu=0,
+    params:
+        spec=map_spec,
+        dataset=lambda wc: PARAMS.experiments[mapped(wc)].dataset,
+    shell:
+        "python -m crossmodal map {params.spec:q} {output} --embeddings {input[0]}"
+        " --dataset data/prepared/{params.dataset} 2>&1 | tee {log}"
+
+
 rule margins:
     input:
         "models/{experiment}/seed0/curve.csv",
@@ -102,52 +178,23 @@ rule margins:
         runtime=10,
         gpu=0,
     params:
-        code=lambda wc: code("crossmodal.evaluation.margins"),
-        title=title_of,
+        spec=margins_spec,
     shell:
-        "python -m crossmodal margins {output} --curve {input} --title {params.title:q}"
-        " 2>&1 | tee {log}"
+        "python -m crossmodal margins {params.spec:q} {output} --curve {input}" " 2>&1 | tee {log}"
 
 
-rule shared_space:
+rule similarity:
     input:
         "embeddings/{experiment}/seed0.h5",
     output:
         report(
-            "results/figures/shared_space/{experiment}.svg",
-            category="Figures",
-            subcategory="Shared space",
-            labels={"experiment": "{experiment}"},
-        ),
-    log:
-        "logs/evaluate/{experiment}/shared_space.log",
-    conda:
-        "../envs/crossmodal.yaml"
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=60,
-        gpu=0,
-    params:
-        code=lambda wc: code("crossmodal.evaluation.shared_space"),
-        title=title_of,
-    shell:
-        "python -m crossmodal shared-space {output} --embeddings {input} --title {params.title:q}"
-        " 2>&1 | tee {log}"
-
-
-rule similarity_matrix:
-    input:
-        "embeddings/{experiment}/seed0.h5",
-    output:
-        report(
-            "results/figures/similarity_matrix/{experiment}.svg",
+            "results/figures/similarity/{experiment}.svg",
             category="Figures",
             subcategory="Similarity of the first 100 test items",
             labels={"experiment": "{experiment}"},
         ),
     log:
-        "logs/evaluate/{experiment}/similarity_matrix.log",
+        "logs/evaluate/{experiment}/similarity.log",
     conda:
         "../envs/crossmodal.yaml"
     threads: 1
@@ -156,17 +203,17 @@ rule similarity_matrix:
         runtime=10,
         gpu=0,
     params:
-        code=matrix_code,
-        title=title_of,
+        spec=similarity_spec,
     shell:
-        "python -m crossmodal similarity-matrix {output} --embeddings {input}"
-        " --title {params.title:q} 2>&1 | tee {log}"
+        "python -m crossmodal similarity {params.spec:q} {output} --embeddings {input}"
+        " 2>&1 | tee {log}"
 
 
 rule tabulate:
     input:
         runs=table_runs,
         figures=rules.figures.output,
+        further=table_figures,
         published=local("src/crossmodal/published/retrieval.csv"),
     output:
         markdown=report(

@@ -31,9 +31,12 @@ CALLS = {
         [SPEC, Path("a.h5"), Path("data"), Path("of"), Path("nets")],
     ),
     "train": (
-        [json.dumps(SPEC), "model", "--dataset", "data", "--features", "of", "--seed", "3"],
+        [
+            *(json.dumps(SPEC), "model", "--dataset", "data", "--features", "of"),
+            *("--weights", "nets", "--seed", "3"),
+        ],
         "train.train",
-        [SPEC, Path("model"), Path("data"), Path("of"), 3],
+        [SPEC, Path("model"), Path("data"), Path("of"), Path("nets"), 3],
     ),
     "embed": (
         [json.dumps(SPEC), "a.h5", "--dataset", "data", "--features", "of", "--model", "model"],
@@ -44,6 +47,21 @@ CALLS = {
         [json.dumps(SPEC), "a.json", "--embeddings", "a.h5", "--seed", "3"],
         "evaluate.evaluate",
         [SPEC, Path("a.json"), Path("a.h5"), 3],
+    ),
+    "examples": (
+        [json.dumps(SPEC), "a.html", "--dataset", "data", "--embeddings", "a.h5"],
+        "examples.examples",
+        [SPEC, Path("a.html"), Path("data"), Path("a.h5")],
+    ),
+    "map": (
+        [json.dumps(SPEC), "a.svg", "--dataset", "data", "--embeddings", "a.h5"],
+        "map.draw_map",
+        [SPEC, Path("a.svg"), Path("data"), Path("a.h5")],
+    ),
+    "plot": (
+        [json.dumps(SPEC), "a.svg", "0.json", "1.json"],
+        "plot.plot",
+        [SPEC, Path("a.svg"), [Path("0.json"), Path("1.json")]],
     ),
     "tabulate": (
         [json.dumps(SPEC), "a.md", "0.json", "1.json"],
@@ -59,6 +77,16 @@ CALLS = {
         [json.dumps(SPEC), "learning.svg", "precision.svg", "--curves", "curves"],
         "figures.figures",
         [SPEC, Path("learning.svg"), Path("precision.svg"), Path("curves")],
+    ),
+    "margins": (
+        [json.dumps(SPEC), "a.svg", "--curve", "curve.csv"],
+        "margins.margins",
+        [SPEC, Path("a.svg"), Path("curve.csv")],
+    ),
+    "similarity": (
+        [json.dumps(SPEC), "a.svg", "--embeddings", "a.h5"],
+        "similarity.similarity",
+        [SPEC, Path("a.svg"), Path("a.h5")],
     ),
     "merge": (
         ["all.md", "metrics.json", "a.md", "b.md"],

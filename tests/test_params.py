@@ -17,6 +17,7 @@ tables:
     title: Wikipedia
     experiments: [wiki_cca]
     metrics: [mAP, mAP@50]
+figures: {}
 experiments:
   wiki_cca:
     label: CCA
@@ -135,6 +136,13 @@ MESSAGES = [
     ("features/sift/plugin", "publshed", ["features.sift.plugin", "'publshed'", "published"]),
     ("methods/cca/plugin", "ccca", ["methods.cca.plugin", "'ccca'", "cca"]),
     ("methods/cca/plugin", 5, ["methods.cca.plugin", "5", "cca"]),
+    ("tables/wiki/figures", ["dims"], ["tables.wiki.figures", "'dims'", "known: none"]),
+    (
+        "tables/wiki/map",
+        {"experiment": "cca", "labels": ["a", "b"]},
+        ["wiki.map.experiment: 'cca'"],
+    ),
+    ("tables/wiki/map", {"experiment": "wiki_cca", "labels": ["a"]}, ["at least 2 items"]),
     # what does not fit together
     (f"{EXPERIMENT}/views/text", "sift", ["wiki_cca.views.text", "'sift' describes image"]),
     ("features/lda/modality", "image", ["wiki_cca.views.text", "'lda' describes image"]),
@@ -145,6 +153,56 @@ MESSAGES = [
 def test_a_wrong_parameter_is_named_with_what_is_allowed(path, value, fragments):
     found = message(changed(path, value))
     assert [fragment for fragment in fragments if fragment not in found] == []
+
+
+DIMS = {"title": "Dims", "experiments": ["wiki_cca"], "x": "dims", "y": "mAP"}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "fragments"),
+    [
+        ("x", "dim", ["figures.dims.x: 'dim' is unknown", "dims, power, ridge, step"]),
+        ("x", "step", ["figures.dims.y: 'mAP' is unknown", "loss, seconds, validation"]),
+        ("y", "loss", ["figures.dims.y: 'loss' is unknown", "mAP, mAP@50"]),
+        ("experiments", ["cca"], ["figures.dims.experiments: 'cca'", "known: wiki_cca"]),
+    ],
+)
+def test_a_figure_shows_what_its_experiments_have(key, value, fragments):
+    found = message(changed("figures/dims", DIMS | {key: value}))
+    assert [fragment for fragment in fragments if fragment not in found] == []
+
+
+def test_a_grid_is_an_experiment_per_combination_wherever_it_is_named():
+    config = changed(f"{EXPERIMENT}/grid", {"power": [0.0, 2.0], "dims": [5, 7]})
+    config["tables"]["wiki"]["figures"] = ["dims"]
+    config["figures"]["dims"] = DIMS
+    read = params.parse(config)
+    names = ["wiki_cca-0_0-5", "wiki_cca-0_0-7", "wiki_cca-2_0-5", "wiki_cca-2_0-7"]
+    for found in (read.experiments, read.shown_in("wiki"), read.figures["dims"].experiments):
+        assert list(found) == names
+    assert read.fit_job(names[1])["options"] == {"dims": 7, "ridge": 0.0, "power": 0.0}
+    assert read.experiments[names[2]].row() == "CCA, power 2.0, dims 5"
+    assert read.experiments[names[2]].row("dims") == "CCA, power 2.0"
+
+
+def test_an_experiment_of_a_grid_may_name_its_own_published_row():
+    config = changed(f"{EXPERIMENT}/grid", {"dims": [8, 16]})
+    row = {"paper": "CMOLRS", "table": "Table VII", "dataset": "PASCAL VOC 2007", "method": "CCA"}
+    config["experiments"]["wiki_cca"]["published"] = row | {"variant": "rank={dims}"}
+    read = params.parse(config)
+    assert read.experiments["wiki_cca-16"].published.variant == "rank=16"
+
+
+@pytest.mark.parametrize("values", [[0.5, 0.5], [-0.5, "0.5"]])
+def test_a_value_that_is_there_twice_is_refused(values):
+    found = message(changed(f"{EXPERIMENT}/grid", {"power": [*values, 0.5]}))
+    assert "a grid makes 'wiki_cca-0_5' again" in found
+
+
+def test_two_experiments_of_one_name_are_refused():
+    config = changed(f"{EXPERIMENT}/grid", {"power": [0.0, 0.5]})
+    config["experiments"]["wiki_cca-0_5"] = config["experiments"]["wiki_cca"] | {"grid": {}}
+    assert "a grid makes 'wiki_cca-0_5' again" in message(config)
 
 
 def test_no_table_may_be_called_all():

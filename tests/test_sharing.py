@@ -65,6 +65,7 @@ def repo(tmp_path):
         ("data/raw/closed_plugin/images.zip", False),
         ("data/raw/unknown/images.zip", False),
         ("data/raw/weights/vgg16.safetensors", True),
+        ("results/examples/theirs.html", False),
         ("data/prepared/open/captions.csv", True),
         ("data/prepared/open/media.zip", True),
         ("data/prepared/closed/captions.csv", False),

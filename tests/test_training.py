@@ -129,6 +129,21 @@ def test_a_stopped_run_remembers_its_best_epoch(splits, tmp_path, monkeypatch):
     assert_same(method.state(), seen[1])
 
 
+def test_a_group_of_parameters_may_learn_at_a_multiple_of_the_rate(splits):
+    made = []
+
+    def optimizer(parameters):
+        first, *others = parameters
+        made.append(torch.optim.SGD([{"params": [first], "factor": 10}, {"params": others}]))
+        return made[0]
+
+    method = Tiny(optimizer)
+    method.fit(*splits, Run(0))
+    _, step = method.asked[-1]
+    rates = [group["lr"] for group in made[0].param_groups]
+    assert rates == pytest.approx([0.1 / (1 + step), 0.01 / (1 + step)])
+
+
 @pytest.mark.usefixtures("checkpoint_every_epoch")
 def test_a_finished_run_is_not_trained_again(splits, tmp_path):
     whole, again = Tiny(), Tiny()

@@ -35,7 +35,6 @@ Features = Annotated[Path, typer.Option("--features", help="Folder of the datase
 Weights = Annotated[Path, typer.Option("--weights", help="Folder of networks' weights.")]
 Runs = Annotated[list[Path], typer.Argument(help="Metrics: <experiment>/seed<n>.json.")]
 Params = Annotated[Path, typer.Option("--params", help="The file that says what to run.")]
-Title = Annotated[str, typer.Option(help="Above the figure.")]
 Seed = Annotated[int, typer.Option(help="Seeds everything random.")]
 
 
@@ -134,6 +133,31 @@ def evaluate(
 
 
 @app.command()
+def examples(
+    spec: Spec,
+    output: Output,
+    dataset: Dataset,
+    embeddings: Annotated[Path, typer.Option(help="Embeddings of the run.")],
+) -> None:
+    """Show queries and their first results, and the worst failures, on one HTML page."""
+    from crossmodal.steps.examples import examples
+
+    examples(spec, output, dataset, embeddings)
+
+
+@app.command()
+def similarity(
+    spec: Spec,
+    output: Output,
+    embeddings: Annotated[Path, typer.Option(help="Embeddings of the run.")],
+) -> None:
+    """Draw the scores of the first test items, each against each."""
+    from crossmodal.steps.similarity import similarity
+
+    similarity(spec, output, embeddings)
+
+
+@app.command()
 def tabulate(spec: Spec, output: Output, runs: Runs) -> None:
     """Write a table, as Markdown and as CSV, of published next to reproduced numbers."""
     from crossmodal.steps.tabulate import tabulate
@@ -169,38 +193,39 @@ def figures(
 
 @app.command()
 def margins(
+    spec: Spec,
     output: Output,
     curve: Annotated[Path, typer.Option(help="curve.csv of a run.")],
-    title: Title,
 ) -> None:
     """Draw the margins of a run by epoch: of all triplets, and by pair of categories."""
-    from crossmodal.evaluation.margins import draw_margins
+    from crossmodal.steps.margins import margins
 
-    draw_margins(output, curve, title)
-
-
-@app.command()
-def shared_space(
-    output: Output,
-    embeddings: Annotated[Path, typer.Option(help="Embeddings of a run.")],
-    title: Title,
-) -> None:
-    """Draw the test split's embeddings of a run in two dimensions, by t-SNE."""
-    from crossmodal.evaluation.shared_space import draw_shared_space
-
-    draw_shared_space(output, embeddings, title)
+    margins(spec, output, curve)
 
 
 @app.command()
-def similarity_matrix(
+def plot(
+    spec: Spec,
     output: Output,
-    embeddings: Annotated[Path, typer.Option(help="Embeddings of a run.")],
-    title: Title,
+    files: Annotated[list[Path], typer.Argument(help="Metrics, or learning curves.")],
 ) -> None:
-    """Draw the scores of a run's first test items, each against each."""
-    from crossmodal.evaluation.similarity_matrix import draw_similarity_matrix
+    """Draw a figure over experiments: a metric against an option, or against the training."""
+    from crossmodal.steps.plot import plot
 
-    draw_similarity_matrix(output, embeddings, title)
+    plot(spec, output, files)
+
+
+@app.command(name="map")
+def draw_map(
+    spec: Spec,
+    output: Output,
+    dataset: Dataset,
+    embeddings: Annotated[Path, typer.Option(help="Embeddings of the run.")],
+) -> None:
+    """Draw the embeddings of test items with two labels in a plane."""
+    from crossmodal.steps.map import draw_map
+
+    draw_map(spec, output, dataset, embeddings)
 
 
 @app.command()

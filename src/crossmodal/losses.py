@@ -1,4 +1,4 @@
-"""The hinges of the ranking losses: over all, the hardest, random or semi-hard negatives."""
+"""Losses that methods share: ranking hinges, and the reconstruction error."""
 
 from typing import Literal
 
@@ -33,6 +33,11 @@ def ranking_loss(
     first = (margin - positive + scores).clamp(min=0)  # (b, b)
     second = (margin - positive + scores.T).clamp(min=0)  # (b, b)
     return ((first + second) * negatives).sum()
+
+
+def squared_error(found: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
+    """Mean over the rows of two arrays (b, d) of their squared distance, a scalar."""
+    return (found - wanted).square().sum(1).mean()
 
 
 def hardest_ranking_loss(

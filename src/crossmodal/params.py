@@ -2,72 +2,20 @@
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, get_args
 
 import yaml
-from pydantic import BaseModel, Field, PrivateAttr, ValidationError
+from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
 from crossmodal import plugins
-from crossmodal.data import Protocol
 from crossmodal.errors import CrossmodalError
 from crossmodal.evaluation.published import Published, published_values
 from crossmodal.files import write_text
-from crossmodal.search import combinations
-
-Modality = Literal["image", "text", "speech"]
-Metric = Literal[
-    "mAP",
-    "mAP@50",
-    "R@1",
-    "R@5",
-    "R@10",
-    "MedR",
-    "MeanR",
-    "rsum",
-    "successful starts of 5",
-    "positives",
-    "negatives",
-]
-# a name becomes part of paths, and of Snakemake's regular expressions
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
-Options = dict[str, Any]
-
-
-class Strict(BaseModel):
-    """Unknown keys and wrong types are errors."""
-
-    model_config = plugins.STRICT
-
-
-class Experiment(Strict):
-    """One row of a table: a method on a dataset's features.
-
-    The first two views are retrieved, in both directions; further views only help training.
-    """
-
-    label: str = Field(description="Name of the row")
-    dataset: str = Field(description="A key of `datasets`")
-    views: dict[Modality, str] = Field(min_length=2, description="Modality -> key of `features`")
-    labels: Protocol = Field(description="Relevance: 'single' = same category, 'multi' = any label")
-    method: str = Field(description="A key of `methods`")
-    options: Options = Field({}, description="Options of the method that differ from `methods`")
-    search: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field(
-        {}, description="Option -> values; the best combination on the validation split is kept"
-    )
-    seeds: Annotated[int, Field(gt=0)] | None = Field(None, description="Instead of global `seeds`")
-    published: Published | None = None
-
-
-class Table(Strict):
-    """One file in results/tables/."""
-
-    title: str
-    note: str = ""
-    experiments: Annotated[list[str], Field(min_length=1)]
-    metrics: Annotated[list[Metric], Field(min_length=1)]
-    cited: dict[str, Published] = Field({}, description="Label -> row that nothing here reproduces")
+from crossmodal.schema import STEP, Experiment, Figure, Logged, Metric, Name, Options, Strict, Table
+from crossmodal.search import combinations, member_name
 
 
 class FeatureFacts(Strict):
@@ -99,12 +47,26 @@ class Params(Strict):
     seeds: Annotated[int, Field(gt=0)]
     mirror: str | None = Field(None, description="Folder or URL that replaces the datasets' hosts")
     tables: dict[Name, Table]
+    figures: dict[Name, Figure]
     experiments: dict[Name, Experiment]
     datasets: dict[Name, Options]
     features: dict[Name, Options]
     methods: dict[Name, Options]
     _facts: Facts = PrivateAttr()
     _made: dict[tuple[str, str], Any] = PrivateAttr(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _put_members_for_grids(self) -> "Params":
+        """A grid's experiments take its place, wherever it is named."""
+        grids = {name: combinations(spec.grid) for name, spec in self.experiments.items()}
+        counts = Counter(member_name(name, chosen) for name in grids for chosen in grids[name])
+        if twice := [name for name, count in counts.items() if count > 1]:
+            raise CrossmodalError(f"params.yaml: experiments: a grid makes {twice[0]!r} again")
+        members = {name: spec.members(name) for name, spec in self.experiments.items()}
+        self.experiments = {n: spec for found in members.values() for n, spec in found.items()}
+        for shown in (*self.tables.values(), *self.figures.values()):
+            shown.experiments = [m for name in shown.experiments for m in members.get(name, [name])]
+        return self
 
     def plugin(self, kind: str, name: str) -> dict[str, Any]:
         """File name and options of one entry of `datasets`, `features` or `methods`."""
@@ -131,12 +93,19 @@ class Params(Strict):
         """All that a fit of an experiment depends on, but its data."""
         spec = self.experiments[experiment]
         method = self.plugin("methods", spec.method)
-        method["options"] |= spec.options
+        method["options"] |= spec.options | spec.set_by_grid()
         return {**method, "search": spec.search, "views": spec.views, "labels": spec.labels}
 
     def seeds_of(self, experiment: str) -> range:
         """Seeds of an experiment, from 0."""
         return range(self.experiments[experiment].seeds or self.seeds)
+
+    def shown_in(self, table: str) -> list[str]:
+        """Experiments that a table or one of its figures shows."""
+        spec = self.tables[table]
+        shown = [spec.experiments, *(self.figures[name].experiments for name in spec.figures)]
+        shown.append([spec.map.experiment] if spec.map else [])
+        return list(dict.fromkeys(experiment for part in shown for experiment in part))
 
     def check(self, key: str) -> None:
         """Check every name and option against what exists, and keep the facts.
@@ -157,6 +126,13 @@ class Params(Strict):
         for name, table in self.tables.items():
             for experiment in table.experiments:
                 _member(experiment, self.experiments, f"tables.{name}.experiments")
+            for figure in table.figures:
+                _member(figure, self.figures, f"tables.{name}.figures")
+            if table.map:
+                _member(table.map.experiment, self.experiments, f"tables.{name}.map.experiment")
+            for kind in ("margins", "similarity"):
+                for experiment in getattr(table, kind):
+                    _member(experiment, table.experiments, f"tables.{name}.{kind}")
             for label, source in table.cited.items():
                 _check_published(source, f"tables.{name}.cited.{label}")
         for name in self.features:
@@ -164,6 +140,8 @@ class Params(Strict):
                 _member(source, self.features, f"features.{name}")
         for name in self.experiments:
             self._check_experiment(name)
+        for name in self.figures:
+            self._check_figure(name)
 
     def _recall(self, checked: Path, key: str) -> bool:
         """Take the facts of an earlier check, if they are of this content and source."""
@@ -199,6 +177,16 @@ class Params(Strict):
 
     def _entries(self) -> Iterator[tuple[str, str]]:
         return ((kind, name) for kind in plugins.BASES for name in getattr(self, kind))
+
+    def _check_figure(self, name: str) -> None:
+        figure, where = self.figures[name], f"figures.{name}"
+        for experiment in figure.experiments:
+            _member(experiment, self.experiments, f"{where}.experiments")
+            numbers = {STEP: 0} | self.fit_job(experiment)["options"]
+            numbers = [name for name, value in numbers.items() if type(value) in (int, float)]
+            _member(figure.x, numbers, f"{where}.x")
+        logged = figure.x == STEP
+        _member(figure.y, get_args(Logged if logged else Metric), f"{where}.y")
 
     def _check_experiment(self, name: str) -> None:
         spec, where = self.experiments[name], f"experiments.{name}"

@@ -45,7 +45,7 @@ class Pictures:
             mirror: Whether any are mirrored.
         """
         # what is drawn must not depend on which image is decoded first
-        cut = [vision.random_crop(image) for image in self._each(rows, vision.decode)]
+        cut = [vision.random_crop(image) for image in self._each(rows, vision.read_image)]
         pixels = vision.normalised(torch.stack(cut).to(device()))
         flipped = torch.rand(len(rows)) < MIRRORED * mirror
         return torch.where(flipped.to(pixels.device)[:, None, None, None], pixels.flip(3), pixels)

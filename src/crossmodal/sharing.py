@@ -21,11 +21,11 @@ HEADER = (
 def ignored(params: Params) -> str:
     """Content of .dvcignore: raw data are closed unless a dataset opens them, the rest open.
 
-    A prepared dataset's texts and media are raw data, and so are features that hold media; its
-    ids, labels and splits are not.
+    A prepared dataset's texts and media are raw data, and so are features that hold media; pages
+    of examples show them. Its ids, labels and splits are not.
     """
     lines = ["/data/raw/*", "!/data/raw/weights"]
-    lines += ["/data/prepared/*/captions.csv", "/data/prepared/*/media.zip"]
+    lines += ["/data/prepared/*/captions.csv", "/data/prepared/*/media.zip", "/results/examples"]
     media = [feature for feature in sorted(params.features) if params.feature_of(feature).media]
     for name in sorted(params.datasets):
         dataset = params.dataset_of(name)

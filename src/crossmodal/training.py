@@ -63,7 +63,7 @@ class GradientMethod(Method):
 
     @abstractmethod
     def optimizer(self) -> torch.optim.Optimizer:
-        """The optimiser of `self.network`."""
+        """The optimiser of `self.network`; a parameter group's `factor` is of the learning rate."""
 
     @abstractmethod
     def learning_rate(self, epoch: int, step: int) -> float:
@@ -146,7 +146,7 @@ class GradientMethod(Method):
         while step := list(islice(batches, self.accumulate)):
             self.network.train()
             for group in state.optimizer.param_groups:
-                group["lr"] = self.learning_rate(epoch, state.step)
+                group["lr"] = group.get("factor", 1) * self.learning_rate(epoch, state.step)
             state.optimizer.zero_grad(set_to_none=True)
             for batch in step:
                 loss = self.loss(batch)

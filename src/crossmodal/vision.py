@@ -38,7 +38,7 @@ def square(content: bytes, member: str, resize: Resize) -> Tensor:
     Raises:
         CrossmodalError: If the image is damaged, cut short or has more than `PIXELS` pixels.
     """
-    image = decode(content, member)
+    image = read_image(content, member)
     if resize == "short256":
         short = min(image.size)
         left, top = ((side - short) // 2 for side in image.size)
@@ -66,8 +66,16 @@ def _resize(image: Any, side: int) -> Tensor:
     return resized[0].permute(1, 2, 0)
 
 
-def decode(content: bytes, member: str) -> Any:
-    """An image of Pillow's in mode RGB; see `square`."""
+def read_image(content: bytes, member: str) -> Any:
+    """Decode an image to one of Pillow's, in mode RGB; EXIF rotation is ignored.
+
+    Args:
+        content: An image in one of `FORMATS`, of any colour mode.
+        member: Where the image comes from, for messages.
+
+    Raises:
+        CrossmodalError: If the image is damaged, cut short or has more than `PIXELS` pixels.
+    """
     try:
         return _decode(content)
     except Exception as error:  # Pillow's readers raise anything on damaged files

@@ -1,6 +1,8 @@
 import xml.etree.ElementTree as ElementTree
 
-from crossmodal.evaluation.figures import Line, draw_lines
+import numpy as np
+
+from crossmodal.evaluation.figures import Line, draw_lines, draw_matrix
 
 LINES = [Line("CCA", [0.0], [0.3]), Line("SAM & co", [1.0, 10.0, 100.0], [0.2, 0.4, 0.5])]
 
@@ -21,3 +23,13 @@ def test_equal_data_give_equal_bytes_and_other_data_do_not(tmp_path):
     assert first == again
     moved = [LINES[0], Line("SAM & co", [1.0, 10.0, 100.0], [0.2, 0.4, 0.6])]
     assert draw(tmp_path / "moved.svg", moved).read_bytes() != first
+
+
+def test_a_matrix_is_drawn_with_its_labels_and_follows_its_values_alone(tmp_path):
+    paths = [tmp_path / name for name in ("first.svg", "again.svg", "moved.svg")]
+    for path, last in zip(paths, (1.0, 1.0, 0.5), strict=True):
+        draw_matrix(path, np.diag([1.0, 2.0, last]), "Toy", ("clips", "images"))
+    first, again, moved = (path.read_bytes() for path in paths)
+    assert first == again != moved
+    for label in (b"Toy", b"clips", b"images"):
+        assert label in first

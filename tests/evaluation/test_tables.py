@@ -114,6 +114,31 @@ def test_a_table_of_starts_counts_them_and_shows_the_last_similarities():
     assert column(found, "both", "negatives")["FNE-MOE-abs"] == "0.250 ± 0.000"
 
 
+def test_time_and_memory_belong_to_the_whole_run():
+    runs = [make_run(0.3), make_run(0.5)]
+    for run, logged in zip(runs, ({"seconds": 2.0}, {}), strict=True):
+        run["model"] = {"last_epoch": logged, "fit_seconds": 9.0, "peak_memory_mb": 300}
+    table = make_table(["cca"], ["mAP", "training time (s)", "peak memory (MB)"])
+    row = make_rows(table, {"cca": make_experiment("CCA")}, {"cca": runs})[0]
+    assert row.cells["both", "training time (s)"].values == [2.0, 9.0]
+    assert row.cells["both", "peak memory (MB)"].show_reproduced() == "300 ± 0"
+
+
+def test_a_table_of_retrieval_within_modalities_shows_nothing_else():
+    run = make_run(0.3)
+    within = {"image-to-image": {"mAP": 0.6, "queries": 5.0, "gallery": 5.0}}
+    run["intra_modal"] = {"test": within, "controls": dict.fromkeys(run["controls"], within)}
+    table = make_table(["cca"]).model_copy(update={"retrieval": "intra-modal"})
+    rows = make_rows(table, {"cca": make_experiment("CCA")}, {"cca": [run]})
+    assert [list(row.cells) for row in rows] == [[("image-to-image", "mAP")]] * 4
+
+
+def test_a_row_of_a_grid_tells_its_value():
+    grid = make_experiment("CCA").model_copy(update={"grid": {"dims": [5]}})
+    rows = make_rows(make_table(["cca"]), {"cca": grid}, {"cca": [make_run(0.3)]})
+    assert rows[0].label == "CCA, dims 5"
+
+
 def test_what_was_not_published_has_no_difference():
     assert Cell("mAP", None, [0.5]).difference is None
 

@@ -1,6 +1,8 @@
 import numpy as np
 import pytest
+import torch
 
+from crossmodal.evaluation.selection import selection_score
 from crossmodal.methods.base import Run
 
 MODALITIES = ("image", "text")
@@ -47,3 +49,51 @@ def scores(make_split):
         return method.score(*(method.embed(m, split.views[m]) for m in MODALITIES), MODALITIES)
 
     return score
+
+
+@pytest.fixture
+def classes(make_split):
+    """Make splits of 120 pairs around the prototypes of four classes, the same in all splits."""
+    widths = dict(zip(MODALITIES, (8, 6), strict=True))
+    rng = np.random.default_rng(0)
+    prototypes = {m: 1.5 * rng.standard_normal((4, width)) for m, width in widths.items()}
+
+    def make(seed, count=120):
+        rng = np.random.default_rng([1, seed])
+        kinds = np.arange(count) % 4
+        views = {
+            m: p[kinds] + rng.standard_normal((count, widths[m])) for m, p in prototypes.items()
+        }
+        return make_split(views, np.eye(4)[kinds])
+
+    return make
+
+
+@pytest.fixture
+def placed():
+    """Give a method an untrained network for a split, ready for the first batch."""
+
+    def place(method, split):
+        torch.manual_seed(0)
+        method.classes = split.labels.shape[1]
+        method.network = method.build(split.views)
+        method.place(split)
+        return method
+
+    return place
+
+
+@pytest.fixture
+def assert_learns(classes, keep_last):
+    """Unseen items of the same classes are found, and a restored method embeds like the fitted."""
+
+    def check(make, mean_average_precision):
+        fitted, restored, test = make(), make(), classes(2)
+        fitted.fit(classes(0), classes(1), Run(seed=0))
+        assert selection_score(fitted, test) > mean_average_precision
+        restored.restore(fitted.state(), test.views)
+        for modality, view in test.views.items():
+            expected = fitted.embed(modality, view)
+            np.testing.assert_array_equal(restored.embed(modality, view), expected)
+
+    return check

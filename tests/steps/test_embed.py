@@ -27,6 +27,8 @@ def test_embeddings_are_the_projected_features_of_their_split(run_toy, split, mo
     projected = content.features[rows] - state[f"mean.{modality}"]
     with h5py.File(run.embeddings) as file:
         view = {key: file[split][modality][key][()] for key in ("embeddings", "items", "labels")}
+    with h5py.File(run.embeddings) as file:
+        assert file[split][modality]["ids"].asstr()[()].tolist() == [content.ids[r] for r in rows]
     np.testing.assert_allclose(view["embeddings"], projected @ state[f"map.{modality}"], rtol=1e-6)
     assert [items[owner] for owner in view["items"]] == [content.items[row] for row in rows]
     categories = {item.id: item.category for item in run.data.dataset.items}
@@ -62,7 +64,7 @@ def test_the_options_that_were_found_are_used(run_toy, monkeypatch):
 
 def test_without_labels_none_are_written(run_toy):
     with h5py.File(run_toy(labelled=False).embeddings) as file:
-        assert sorted(file["test"]["image"]) == ["embeddings", "items"]
+        assert sorted(file["test"]["image"]) == ["embeddings", "ids", "items"]
 
 
 def test_a_missing_model_is_named(run_toy, tmp_path):

@@ -61,7 +61,8 @@ def test_the_planted_signal_is_found(run_toy):
 def test_the_file_has_splits_controls_and_facts(run_toy):
     run = run_toy()
     result = json.loads(run.metrics.read_text())
-    assert sorted(result) == ["controls", "model", "precision_scope", "test", "validation"]
+    names = ["controls", "intra_modal", "model", "precision_scope", "test", "validation"]
+    assert sorted(result) == names
     assert sorted(result["controls"]) == ["constant", "perfect", "random"]
     assert result["model"] == json.loads(run.model.with_suffix(".json").read_text())
     for part in (result["test"], result["validation"], *result["controls"].values()):
@@ -83,8 +84,19 @@ def test_both_directions_are_averaged_and_summed(run_toy):
     assert test["both"] == {"rsum": pytest.approx(rsum)}
 
 
+def test_retrieval_within_a_modality_leaves_the_querys_item_out(run_toy):
+    found = json.loads(run_toy().metrics.read_text())["intra_modal"]
+    test, perfect = found["test"], found["controls"]["perfect"]
+    assert (test["text-to-text"]["queries"], test["image-to-image"]["gallery"]) == (48, 24)
+    first, second = (test[f"{m}-to-{m}"]["mAP"] for m in ("image", "text"))
+    assert test["average"]["mAP"] == pytest.approx((first + second) / 2)
+    assert found["controls"]["constant"]["average"]["mAP"] < first < 1
+    assert perfect["average"] == {"mAP": 1, "mAP@50": 1}
+
+
 def test_a_dataset_without_labels_has_no_map(run_toy):
     result = json.loads(run_toy(labelled=False).metrics.read_text())
+    assert "intra_modal" not in result
     for part in (result["test"], *result["controls"].values()):
         assert part["average"] == {}
         assert not [metric for metric in part["image-to-text"] if metric.startswith("mAP")]
@@ -108,7 +120,8 @@ def test_the_random_control_follows_the_seed_and_nothing_else_does(run_toy, tmp_
         evaluate(run.spec, tmp_path / f"{name}.json", run.embeddings, seed)
     assert (tmp_path / "same.json").read_text() == run.metrics.read_text()
     first, other = (json.loads(p.read_text()) for p in (run.metrics, tmp_path / "other.json"))
-    assert first["controls"].pop("random") != other["controls"].pop("random")
+    for found, further in ((first, other), (first["intra_modal"], other["intra_modal"])):
+        assert found["controls"].pop("random") != further["controls"].pop("random")
     assert first == other
 
 

@@ -25,6 +25,7 @@ PARAMS = {
     "suites": {"small": ["small"]},
     "seeds": 2,
     "tables": {"small": {"title": "Small", "experiments": ["cca", "sam"], "metrics": ["mAP"]}},
+    "figures": {},
     "experiments": {
         name: {
             "label": name.upper(),

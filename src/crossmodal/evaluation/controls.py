@@ -6,11 +6,18 @@ shows at once.
 
 import numpy as np
 
-from crossmodal.evaluation.retrieval import Pool, per_query, same_item, shares_label, summary
+from crossmodal.evaluation.retrieval import (
+    Pool,
+    ScoreRows,
+    per_query,
+    same_item,
+    shares_label,
+    summary,
+)
 
 
 def controls(queries: Pool, gallery: Pool, seed: int) -> dict[str, dict[str, float]]:
-    """Metrics of a perfect, a random and a constant scorer.
+    """Metrics of the scorers.
 
     Args:
         queries: What is asked; the embeddings are not read.
@@ -23,6 +30,14 @@ def controls(queries: Pool, gallery: Pool, seed: int) -> dict[str, dict[str, flo
     Raises:
         CrossmodalError: If only one side has labels.
     """
+    return {
+        name: summary(per_query(queries, gallery, score_rows), len(gallery))
+        for name, score_rows in scorers(queries, gallery, seed).items()
+    }
+
+
+def scorers(queries: Pool, gallery: Pool, seed: int) -> dict[str, ScoreRows]:
+    """A perfect, a random and a constant scorer; see `controls`."""
 
     def perfect(rows: slice) -> np.ndarray:
         scores = 2 * same_item(queries, gallery, rows).astype(np.float32)
@@ -38,8 +53,4 @@ def controls(queries: Pool, gallery: Pool, seed: int) -> dict[str, dict[str, flo
     def constant(rows: slice) -> np.ndarray:
         return np.zeros((rows.stop - rows.start, len(gallery)), np.float32)
 
-    scorers = {"perfect": perfect, "random": random, "constant": constant}
-    return {
-        name: summary(per_query(queries, gallery, score_rows), len(gallery))
-        for name, score_rows in scorers.items()
-    }
+    return {"perfect": perfect, "random": random, "constant": constant}

@@ -4,14 +4,15 @@ from collections.abc import Iterable
 from statistics import mean
 from typing import Any
 
-LEARNING = ["step", "validation", "loss"]
+LEARNING = ["step", "validation", "loss", "seconds"]
 PRECISION = ["scope", "precision"]
 
 
 def learning_curve(
     curves: list[list[dict[str, str]]], runs: list[dict[str, Any]]
 ) -> list[list[Any]]:
-    """Rows of `LEARNING`: what was reached on the validation split after each step.
+    """Rows of `LEARNING`: what was reached on the validation split after each step, at what loss,
+    and the seconds of learning that it took.
 
     Args:
         curves: Learning curve of each seed; the first column counts (epochs, triplets). A seed
@@ -25,9 +26,9 @@ def learning_curve(
             if "validation" in row:
                 rows.setdefault(float(next(iter(row.values()))), []).append(row)
     if not rows:
-        return [[0, mean(run["model"]["validation"] for run in runs), ""]]
+        return [[0, mean(run["model"]["validation"] for run in runs), "", ""]]
     return [
-        [step, _mean(row["validation"] for row in found), _mean(row.get("loss") for row in found)]
+        [step, *(_mean(row.get(column) for row in found) for column in LEARNING[1:])]
         for step, found in sorted(rows.items())
     ]
 

@@ -1,9 +1,10 @@
-"""Line figures as SVG: text stays text, and equal data give equal bytes."""
+"""Figures as SVG: text stays text, and equal data give equal bytes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import matplotlib
+import numpy as np
 
 matplotlib.use("svg")
 
@@ -31,11 +32,46 @@ class Line:
         label: Its name in the legend.
         x: Positions, increasing.
         y: Values, as many.
+        spread: Half the length of each error bar; none are drawn without.
     """
 
     label: str
     x: list[float]
     y: list[float]
+    spread: list[float] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Points that look alike.
+
+    Args:
+        points: Their places, (n, 2).
+        marker: As matplotlib calls it.
+        colour: Number of their colour, from 0; there are 20.
+    """
+
+    points: np.ndarray
+    marker: str
+    colour: int
+
+
+def draw_points(path: Path, groups: dict[str, Group], title: str) -> None:
+    """Draw groups of points in a plane without scales into one SVG.
+
+    Args:
+        path: The file.
+        groups: What to draw, by its name in the legend.
+        title: Above the figure.
+    """
+    with plt.rc_context(STYLE):
+        figure, area = plt.subplots(figsize=(8.0, 5.0), layout="constrained")
+        for label, group in groups.items():
+            colour = plt.cm.tab20(group.colour % 20)
+            area.scatter(*group.points.T, s=18, marker=group.marker, color=colour, label=label)
+        area.set(title=title, xticks=[], yticks=[])
+        figure.legend(loc="outside right upper")
+        save(figure, path)
 
 
 def draw_lines(
@@ -56,12 +92,30 @@ def draw_lines(
             if len(line.x) == 1:
                 across = area.get_yaxis_transform()  # x from 0 to 1, whatever the data
                 area.plot([0, 1], line.y * 2, "--", transform=across, label=line.label)
+            elif line.spread:
+                area.errorbar(line.x, line.y, line.spread, label=line.label, marker="o", capsize=2)
             else:
                 area.plot(line.x, line.y, label=line.label)
         area.set(title=title, xlabel=axes[0], ylabel=axes[1])
         if logarithmic:
             area.set_xscale("log")
         area.legend()
+        save(figure, path)
+
+
+def draw_matrix(path: Path, values: np.ndarray, title: str, axes: tuple[str, str]) -> None:
+    """Draw a matrix (n, m) into one SVG, the larger a value the brighter, row 0 at the top.
+
+    Args:
+        path: The file.
+        values: What to draw.
+        title: Above the figure.
+        axes: Labels of the columns and of the rows.
+    """
+    with plt.rc_context(STYLE | {"axes.grid": False}):
+        figure, area = plt.subplots(figsize=(5.0, 4.4), layout="constrained")
+        figure.colorbar(area.imshow(values, interpolation="nearest"))
+        area.set(title=title, xlabel=axes[0], ylabel=axes[1])
         save(figure, path)
 
 

@@ -4,12 +4,14 @@ from dataclasses import dataclass
 from statistics import mean, stdev
 from typing import Any
 
+from crossmodal.evaluation.costs import COSTS, MEMORY, TIME, costs
 from crossmodal.evaluation.published import Published, published_values
 from crossmodal.evaluation.starts import STARTS, outcome
-from crossmodal.params import Experiment, Table
+from crossmodal.schema import Experiment, Retrieval, Table
 
 DECIMALS = {"mAP": 3, "R@": 1, "rsum": 1, "MedR": 1, "MeanR": 1}
 DECIMALS |= {STARTS: 1, "positives": 3, "negatives": 3}
+DECIMALS |= {TIME: 1, MEMORY: 0}
 CONTROLS = ("random", "constant", "perfect")
 FIGURES = {"learning": "Learning curves", "precision_scope": "Precision-scope curves"}
 COLUMNS = [
@@ -94,11 +96,11 @@ def make_rows(
     for name in table.experiments:
         spec = experiments[name]
         published = published_values(spec.published) if spec.published else {}
-        results = [_results(table, run) for run in runs[name]]
-        rows.append(Row(name, spec.label, spec.dataset, _cells(table, published, results)))
+        results = [metrics_of(run, table.metrics, table.retrieval) for run in runs[name]]
+        rows.append(Row(name, spec.row(), spec.dataset, _cells(table, published, results)))
         sizes = [(d, m["queries"], m["gallery"]) for d, m in results[0].items() if "-to-" in d]
         for scorer in CONTROLS:
-            found = [run["controls"][scorer] for run in runs[name]]
+            found = [_part(run, table.retrieval)["controls"][scorer] for run in runs[name]]
             key = (spec.dataset, spec.labels, *sizes, scorer)
             controls.setdefault(
                 key, Row("", f"({scorer} scores)", spec.dataset, _cells(table, {}, found))
@@ -116,11 +118,28 @@ def _cite(table: Table, label: str, source: Published) -> Row:
     return Row("", label, source.dataset, cells)
 
 
-def _results(table: Table, run: dict[str, Any]) -> dict[str, dict[str, float]]:
-    """Metrics on the test split and, in a table of starts, the run's outcome among them."""
-    if STARTS not in table.metrics:
-        return run["test"]
-    return run["test"] | {"both": run["test"]["both"] | outcome(run)}
+def metrics_of(
+    run: dict[str, Any], wanted: list[str], retrieval: Retrieval = "cross-modal"
+) -> dict[str, dict[str, float]]:
+    """Metrics of a run on the test split by direction; what it has but once is under `both`.
+
+    Args:
+        run: As `evaluate` wrote it.
+        wanted: Metrics; those of a whole run are added if they are among these.
+        retrieval: Between the modalities or within each.
+    """
+    both: dict[str, float] = {}
+    if STARTS in wanted:
+        both |= outcome(run)
+    if not COSTS.isdisjoint(wanted):
+        both |= costs(run)
+    test = _part(run, retrieval)["test"]
+    return test | {"both": test.get("both", {}) | both}
+
+
+def _part(run: dict[str, Any], retrieval: Retrieval) -> dict[str, Any]:
+    """What has the metrics of a kind of retrieval, and those of the controls."""
+    return run if retrieval == "cross-modal" else run["intra_modal"]
 
 
 def _cells(
@@ -143,12 +162,16 @@ def to_markdown(name: str, table: Table, rows: list[Row]) -> str:
     """The table as Markdown, one part per direction, and its figures."""
     directions = list(dict.fromkeys(d for row in rows for d, _ in row.cells))
     parts = [f"## {table.title}", *([table.note.strip()] if table.note else [])]
-    parts += [f"**{direction}**\n\n{_part(rows, direction)}" for direction in directions]
+    parts += [f"**{direction}**\n\n{_lines(rows, direction)}" for direction in directions]
     parts += [f"![{title}](../figures/{name}/{file}.svg)" for file, title in FIGURES.items()]
+    parts += [f"![{figure}](../figures/{figure}.svg)" for figure in table.figures]
+    parts += [f"![Map](../figures/{name}/map.svg)"] if table.map else []
+    parts += [f"![Margins, {e}](../figures/margins/{e}.svg)" for e in table.margins]
+    parts += [f"![Similarities, {e}](../figures/similarity/{e}.svg)" for e in table.similarity]
     return "\n\n".join(parts) + "\n"
 
 
-def _part(rows: list[Row], direction: str) -> str:
+def _lines(rows: list[Row], direction: str) -> str:
     """One direction; columns for published numbers only where there are any."""
     rows = [row for row in rows if any(d == direction for d, _ in row.cells)]
     metrics = list(dict.fromkeys(m for row in rows for d, m in row.cells if d == direction))

@@ -23,5 +23,5 @@ class Pictures(Feature):
         """Read and try each file."""
         contents = [dataset.read(item.image) for item in rows]
         for item, content in zip(rows, contents, strict=True):
-            vision.decode(content, item.image)
+            vision.read_image(content, item.image)
         return [np.frombuffer(content, np.uint8) for content in contents]

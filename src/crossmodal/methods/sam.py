@@ -23,6 +23,7 @@ from torch.nn.functional import normalize
 
 from crossmodal.data import Split, View
 from crossmodal.devices import device
+from crossmodal.encoders.scaler import Scaler
 from crossmodal.errors import CrossmodalError
 from crossmodal.losses import ranking_loss
 from crossmodal.training import GradientMethod, shuffled_batches
@@ -197,27 +198,6 @@ class SAM(GradientMethod):
         for start in range(0, len(view.items), ROWS):
             rows = view.vectors()[start : start + ROWS].astype(np.float32)
             yield self._project(modality, torch.from_numpy(rows).to(device()))
-
-
-class Scaler(nn.Module):
-    """Scales a view's features as they come, by training statistics, or to unit rows."""
-
-    def __init__(self, width: int, kind: str) -> None:
-        super().__init__()
-        self.kind = kind
-        self.register_buffer("mean", torch.zeros(width))
-        self.register_buffer("scale", torch.ones(width))
-
-    def fit(self, x: torch.Tensor) -> None:
-        """Take mean and standard deviation from training rows (n, width)."""
-        if self.kind == "zscore":
-            deviation = x.std(0, correction=0)
-            self.mean.copy_(x.mean(0))
-            self.scale.copy_(torch.where(deviation > 0, deviation, 1))
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Scaled features (n, width)."""
-        return normalize(x) if self.kind == "l2" else (x - self.mean) / self.scale
 
 
 def _diameter(x: torch.Tensor) -> torch.Tensor:

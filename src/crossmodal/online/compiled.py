@@ -22,3 +22,22 @@ def dot(left: np.ndarray, right: np.ndarray) -> float:
     for i in range(len(left)):
         total += left[i] * right[i]
     return total
+
+
+@compiled
+def expand(factor: np.ndarray, coordinates: np.ndarray) -> np.ndarray:
+    """Product (d,) of a matrix (d, k) with a k-vector."""
+    result = np.empty(len(factor), factor.dtype)
+    for i in range(len(factor)):
+        result[i] = dot(factor[i], coordinates)
+    return result
+
+
+@compiled
+def project(factor: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    """Product (k,) of a transposed matrix (d, k) with a d-vector."""
+    result = np.zeros(factor.shape[1], factor.dtype)
+    for i in range(len(factor)):
+        for j in range(len(result)):
+            result[j] += factor[i, j] * vector[i]
+    return result

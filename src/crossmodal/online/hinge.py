@@ -1,12 +1,13 @@
 """Triplet hinge with a margin that depends on the pair of documents.
 
     loss = max(0, margin - (s(x, d+) - s(x, d-)))
-    margin = beta * (alpha * |d+ - d-|_2 + (1 - alpha) * |z+ - z-|_1)
+    margin = base + beta * (alpha * |d+ - d-|_2 + (1 - alpha) * |z+ - z-|_1)
 
 with document features d and 0/1 label vectors z, for a bilinear score s(x, d) = x' W d.
 
 Source: Wu, Wang, Huang, Online fast adaptive low-rank similarity learning for cross-modal
-retrieval, IEEE TMM 22(5), 2020, equations 4 and 5; the feature distance is not squared.
+retrieval, IEEE TMM 22(5), 2020, equations 4 and 5; the feature distance is not squared. The base is
+0 there; with beta = 0 it is the fixed margin of table VI.
 """
 
 from typing import NamedTuple
@@ -20,12 +21,14 @@ class Margin(NamedTuple):
     """Options of the margin.
 
     Args:
-        scale: beta > 0.
+        scale: beta >= 0.
         feature_weight: alpha, 0 to 1: share of the feature distance.
+        base: The part that is the same for all pairs, >= 0.
     """
 
     scale: float
     feature_weight: float
+    base: float
 
 
 @compiled
@@ -44,7 +47,8 @@ def adaptive_margin(
     for c in range(len(plus)):
         unlike += plus[c] ^ minus[c]
     features = np.sqrt(dot(difference, difference))
-    return margin.scale * (margin.feature_weight * features + (1 - margin.feature_weight) * unlike)
+    distance = margin.feature_weight * features + (1 - margin.feature_weight) * unlike
+    return margin.base + margin.scale * distance
 
 
 @compiled

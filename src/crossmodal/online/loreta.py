@@ -8,34 +8,34 @@ violate their margin. LORETA-1 moves W along it by a second-order retraction in 
     A <- A + (A a (-1/2 + 3/8 s) + p (1 - s / 2)) b'
     B <- B + (B b (-1/2 + 3/8 s) + q (1 - s / 2)) a'
 
-A+ and B+ are pseudo-inverses and follow by rank-one updates.
+The pseudo-inverses are A+ = (A'A)^-1 A' and (B'B)^-1 B'; the k x k inverses follow by updates of
+rank two. The step of W is the same for A R and B R^-T with any R, so that the factors can be
+balanced at any time: A'A = B'B, diagonal.
 
 Source: Shalit, Weinshall, Chechik, Online learning in the embedded manifold of low-rank matrices,
-JMLR 13, 2012, algorithm 2; Meyer, Generalized inversion of modified matrices, SIAM J. Appl. Math.
-24(3), 1973; the triplets are those of Wu, Wang, Huang, IEEE TMM 22(5), 2020, algorithm 3.
+JMLR 13, 2012, algorithm 2; the triplets are those of Wu, Wang, Huang, IEEE TMM 22(5), 2020,
+algorithm 3.
 """
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from crossmodal.errors import CrossmodalError
-from crossmodal.online.compiled import compiled, dot
-from crossmodal.online.hinge import Margin, list_hinge
-from crossmodal.online.triplets import Sampler, draw_list
-
-LISTS_PER_BLOCK = 1000
+from crossmodal.online.compiled import compiled, dot, expand, project
+from crossmodal.online.hinge import list_hinge
+from crossmodal.online.learner import Batch, Learner, Options
+from crossmodal.online.triplets import draw_list
 
 
 class Factors(NamedTuple):
-    """W = A B' with the pseudo-inverses of its factors; all change in place.
+    """W = A B' with the inverses of its factors' Gram matrices; all change in place.
 
     Args:
         query: A, (p, k).
         document: B, (q, k).
-        query_inverse: Pseudo-inverse of A, transposed, (p, k).
-        document_inverse: Pseudo-inverse of B, transposed, (q, k).
+        query_inverse: (A'A)^-1, (k, k) float64.
+        document_inverse: (B'B)^-1, (k, k) float64.
     """
 
     query: np.ndarray
@@ -45,63 +45,40 @@ class Factors(NamedTuple):
 
 
 @compiled
-def _expand(factor: np.ndarray, coordinates: np.ndarray) -> np.ndarray:
-    """Product (d,) of a factor (d, k) with a k-vector."""
-    result = np.empty(len(factor), factor.dtype)
-    for i in range(len(factor)):
-        result[i] = dot(factor[i], coordinates)
-    return result
+def update_inverse(inverse: np.ndarray, along: np.ndarray, row: np.ndarray, outside: float) -> None:
+    """Follow the addition of `column row'` to a factor A.
 
-
-@compiled
-def _project(factor: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    """Product (k,) of a transposed factor (d, k) with a d-vector."""
-    result = np.zeros(factor.shape[1], factor.dtype)
-    for i in range(len(factor)):
-        for j in range(len(result)):
-            result[j] += factor[i, j] * vector[i]
-    return result
-
-
-@compiled
-def add_rank_one(
-    factor: np.ndarray, inverse: np.ndarray, column: np.ndarray, row: np.ndarray
-) -> None:
-    """Add `column row'` to a factor of full column rank, and follow with its pseudo-inverse.
-
-    Meyer's two cases in one expression, which stays exact where 1 + row' factor+ column is near 0.
-    The results are not finite if the sum loses rank.
+    The result is not finite if the sum loses rank.
 
     Args:
-        factor: (d, k), changes in place.
-        inverse: Its pseudo-inverse, transposed, (d, k), changes in place.
-        column: (d,).
+        inverse: (A'A)^-1, (k, k), changes in place.
+        along: A+ column, (k,).
         row: (k,).
+        outside: Squared length of the part of `column` outside of the range of A.
     """
-    inside = _project(inverse, column)
-    normal = _expand(inverse, row)
-    outside = column - _expand(factor, inside)
-    back = _project(inverse, normal)
-    outside_square, normal_square = dot(outside, outside), dot(normal, normal)
-    pivot = 1 + dot(row, inside)
-    divisor = outside_square * normal_square + pivot * pivot
-    along_outside, along_normal = np.empty_like(row), np.empty_like(row)
-    for j in range(len(row)):
-        along_outside[j] = (pivot * back[j] - normal_square * inside[j]) / divisor
-        along_normal[j] = -(outside_square * back[j] + pivot * inside[j]) / divisor
-    for i in range(len(factor)):
+    normal = project(inverse, row)  # the matrix is symmetric
+    length, pivot = dot(row, normal), 1 + dot(row, along)
+    divisor = outside * length + pivot * pivot
+    for i in range(len(row)):
+        # one expression for Meyer's (1973) cases, exact where the pivot is near 0
+        first = (length * along[i] - pivot * normal[i]) / divisor
+        second = -(pivot * along[i] + outside * normal[i]) / divisor
         for j in range(len(row)):
-            factor[i, j] += column[i] * row[j]
-            inverse[i, j] += outside[i] * along_outside[j] + normal[i] * along_normal[j]
+            inverse[i, j] += first * along[j] + second * normal[j]
 
 
 @compiled
-def _retracted(image: np.ndarray, vector: np.ndarray, overlap: float) -> np.ndarray:
-    """The step's column (d,) for a factor, from the vector and its projection on the factor."""
-    result = np.empty_like(vector)
-    for i in range(len(vector)):
-        result[i] = image[i] * (0.375 * overlap - 0.5) + vector[i] * (1 - 0.5 * overlap)
-    return result
+def _move(
+    factor: np.ndarray, image: np.ndarray, vector: np.ndarray, overlap: float, row: np.ndarray
+) -> None:
+    """Add the step's column times `row` to a factor, row by row of the factor."""
+    inner, outer = 0.375 * overlap - 0.5, 1 - 0.5 * overlap
+    image = (inner * image).astype(factor.dtype)
+    row = row.astype(factor.dtype)
+    for i in range(len(factor)):
+        column = dot(factor[i], image) + factor.dtype.type(outer * vector[i])
+        for j in range(len(row)):
+            factor[i, j] += column * row[j]
 
 
 @compiled
@@ -113,157 +90,129 @@ def loreta_step(factors: Factors, p: np.ndarray, q: np.ndarray) -> None:
         p: Query side of the ascent direction, times the step size, (p,).
         q: Document side of the ascent direction, (q,).
     """
-    a = _project(factors.query_inverse, p)
-    b = _project(factors.document_inverse, q)
+    _step(factors, p, q, project(factors.query, p))
+
+
+@compiled
+def _step(factors: Factors, p: np.ndarray, q: np.ndarray, along: np.ndarray) -> None:
+    """A step whose A' p (k,) is known."""
+    p_inside = along.astype(np.float64)
+    q_inside = project(factors.document, q).astype(np.float64)
+    a = project(factors.query_inverse, p_inside)
+    b = project(factors.document_inverse, q_inside)
     overlap = dot(a, b)
-    p_column = _retracted(_expand(factors.query, a), p, overlap)
-    q_column = _retracted(_expand(factors.document, b), q, overlap)
-    add_rank_one(factors.query, factors.query_inverse, p_column, b)
-    add_rank_one(factors.document, factors.document_inverse, q_column, a)
-
-
-class Options(NamedTuple):
-    """Options of learning.
-
-    Args:
-        rank: k, at most the smaller number of dimensions.
-        step_size: eta > 0.
-        triplets_per_query: J >= 1, the length of a list.
-        margin: Options of the margin.
-    """
-
-    rank: int
-    step_size: float
-    triplets_per_query: int
-    margin: Margin
+    inner, outer = 0.375 * overlap - 0.5, 1 - 0.5 * overlap
+    p_outside = outer * outer * max(dot(p, p) - dot(a, p_inside), 0.0)
+    q_outside = outer * outer * max(dot(q, q) - dot(b, q_inside), 0.0)
+    update_inverse(factors.query_inverse, (inner + outer) * a, b, p_outside)
+    update_inverse(factors.document_inverse, (inner + outer) * b, a, q_outside)
+    _move(factors.query, a, p, overlap, b)
+    _move(factors.document, b, q, overlap, a)
 
 
 @compiled
 def _learn(
     factors: Factors,
-    queries: np.ndarray,
-    documents: np.ndarray,
-    sampler: Sampler,
+    batch: Batch,
     rng: np.random.Generator,
     steps: tuple[int, int],
     options: Options,
 ) -> tuple[float, int, int]:
-    """Draw lists number `steps[0]` to `steps[1]` and learn from them.
-
-    Returns:
-        Sum of the losses, number of violating and of all triplets.
-    """
+    """See `Learner.learn`."""
     loss, violating, seen = 0.0, 0, 0
     pairs = np.empty((options.triplets_per_query, 2), np.int64)
     p, q = np.empty_like(factors.query[:, 0]), np.empty_like(factors.document[:, 0])
     for step in range(steps[0], steps[1]):
-        query, found = draw_list(sampler, step, rng, pairs)
-        towards = _expand(factors.document, _project(factors.query, queries[query]))  # W' x, (q,)
+        query, found = draw_list(batch.sampler, step, rng, pairs)
+        p[:] = batch.queries[query]
+        along = project(factors.query, p)
+        towards = expand(factors.document, along)  # W' x, (q,)
         losses, violations = list_hinge(
-            towards, documents, sampler.document_labels, pairs[:found], options.margin, q
+            towards,
+            batch.documents,
+            batch.sampler.document_labels,
+            pairs[:found],
+            options.margin,
+            q,
         )
         if violations > 0:
-            p[:] = options.step_size * queries[query]
-            loreta_step(factors, p, q)
+            p *= options.step_size
+            along *= options.step_size
+            _step(factors, p, q, along)
         loss, violating, seen = loss + losses, violating + violations, seen + found
     return loss, violating, seen
 
 
-@dataclass
-class Learner:
-    """One direction's model, its stream of triplets and how far it has come.
-
-    Learning can go on at any time, and takes the same course whether it is interrupted or not.
+class LowRank(Learner):
+    """Learns W = A B' of a fixed rank.
 
     Args:
-        queries: Features, (n, p); their precision may differ from that of the factors.
-        documents: Features, (m, q).
-        sampler: Draws the triplets.
+        query: A, (p, k); its precision is that of the model.
+        document: B, (q, k).
         options: Options of learning.
-        factors: The model.
-        rng: State of the stream.
-        lists: Lists that were learnt.
+        rng: Draws the triplets.
     """
 
-    queries: np.ndarray
-    documents: np.ndarray
-    sampler: Sampler
-    options: Options
-    factors: Factors
-    rng: np.random.Generator
-    lists: int = 0
+    def __init__(
+        self,
+        query: np.ndarray,
+        document: np.ndarray,
+        options: Options,
+        rng: np.random.Generator,
+    ) -> None:
+        super().__init__(options, rng)
+        rank = query.shape[1]
+        self.model = Factors(query, document, np.empty((rank, rank)), np.empty((rank, rank)))
+        self.begin_block()
 
     @classmethod
     def start(
         cls,
-        queries: np.ndarray,
-        documents: np.ndarray,
-        sampler: Sampler,
+        widths: tuple[int, int],
+        rank: int,
         options: Options,
         rng: np.random.Generator,
-        precision: type[np.floating],
-    ) -> "Learner":
+        precision: type[np.floating] = np.float64,
+    ) -> "LowRank":
         """A model whose factors are drawn from N(0, 1).
 
-        Args as those of the class, and the `precision` of the factors: float32 or float64.
+        Args:
+            widths: Dimensions of queries and documents.
+            rank: k.
+            options: Options of learning.
+            rng: Draws the factors, then the triplets.
+            precision: float32 or float64.
 
         Raises:
-            CrossmodalError: If the rank is more than the features' dimensions.
+            CrossmodalError: If the rank is more than the dimensions.
         """
-        widths = queries.shape[1], documents.shape[1]
-        if options.rank > min(widths):
+        if rank > min(widths):
             raise CrossmodalError(
-                f"rank {options.rank} is more than the features allow: queries have {widths[0]} "
+                f"rank {rank} is more than the features allow: queries have {widths[0]} "
                 f"dimensions, documents {widths[1]}; choose rank <= {min(widths)}"
             )
-        query, document = (
-            rng.standard_normal((width, options.rank)).astype(precision) for width in widths
-        )
-        factors = Factors(query, document, np.empty_like(query), np.empty_like(document))
-        return cls(queries, documents, sampler, options, factors, rng)
+        query, document = (rng.standard_normal((width, rank)) for width in widths)
+        return cls(query.astype(precision), document.astype(precision), options, rng)
 
-    def advance(self, lists: int) -> tuple[float, float]:
-        """Learn from so many further lists.
+    @property
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Both factors and both inverses."""
+        return self.model._asdict()
 
-        Returns:
-            Mean loss of their triplets, and the share of triplets that violated their margin.
+    def factors(self) -> tuple[np.ndarray, np.ndarray]:
+        """A and B."""
+        return self.model.query, self.model.document
 
-        Raises:
-            CrossmodalError: If the factors diverged.
-        """
-        totals = np.zeros(3)  # loss, violating triplets, all triplets
-        end = self.lists + lists
-        while self.lists < end:
-            into_block = self.lists % LISTS_PER_BLOCK
-            if into_block == 0:
-                self._renew_inverses()
-            stop = min(end, self.lists - into_block + LISTS_PER_BLOCK)
-            totals += self._learn(stop)
-            self.lists = stop
-            self._check()
-        loss, violating = totals[:2] / max(totals[2], 1)  # a list may find no triplet
-        return float(loss), float(violating)
+    def learn(self, batch: Batch, steps: tuple[int, int]) -> tuple[float, int, int]:
+        """See the base class."""
+        return _learn(self.model, batch, self.rng, steps, self.options)
 
-    def _learn(self, stop: int) -> tuple[float, int, int]:
-        return _learn(
-            self.factors,
-            self.queries,
-            self.documents,
-            self.sampler,
-            self.rng,
-            (self.lists, stop),
-            self.options,
-        )
-
-    def _renew_inverses(self) -> None:
-        """Start a block with exact inverses, so that rounding does not add up."""
-        factors = self.factors
-        factors.query_inverse[:] = np.linalg.pinv(factors.query.astype(float)).T
-        factors.document_inverse[:] = np.linalg.pinv(factors.document.astype(float)).T
-
-    def _check(self) -> None:
-        if not all(np.isfinite(array).all() for array in self.factors):
-            raise CrossmodalError(
-                f"step_size {self.options.step_size}: the factors are no longer finite after "
-                f"{self.lists} lists of triplets; lower step_size"
-            )
+    def begin_block(self) -> None:
+        """Balance the factors and take the inverses anew."""
+        query, first = np.linalg.qr(self.model.query.astype(float))
+        document, second = np.linalg.qr(self.model.document.astype(float))
+        left, values, right = np.linalg.svd(first @ second.T)
+        self.model.query[:] = query @ (left * np.sqrt(values))
+        self.model.document[:] = document @ (right.T * np.sqrt(values))
+        for factor, inverse in zip(self.model[:2], self.model[2:], strict=True):
+            inverse[:] = np.linalg.inv(factor.astype(float).T @ factor)

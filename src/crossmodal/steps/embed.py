@@ -23,10 +23,9 @@ SPLITS = ("validation", "test")
 def embed(spec: dict[str, Any], output: Path, folder: Path, features: Path, model: Path) -> None:
     """Write the embeddings of one run.
 
-    Layout: per split and modality `embeddings` (rows, ...), `items` (rows,) the index of the item
-    of each row and, where the dataset has labels, `labels` (rows, C); attribute `model`, the facts
-    of the run as JSON; attribute `modalities`, first and second view; attribute `labels`, the names
-    of all labels.
+    Layout: per split and modality `embeddings` (rows, ...), `ids` (rows,), `items` (rows,) the
+    index of the item of each row and, where the dataset has labels, `labels` (rows, C); attribute
+    `model`, the facts of the run as JSON; attribute `modalities`, first and second view.
 
     Args:
         spec: `views` and `labels` of the run.
@@ -44,7 +43,6 @@ def embed(spec: dict[str, Any], output: Path, folder: Path, features: Path, mode
     with replacing(output) as temporary, h5py.File(temporary, "w") as file:
         file.attrs["model"] = json.dumps(facts)
         file.attrs["modalities"] = list(views)[:2]
-        file.attrs["labels"] = splits["test"].label_names
         for name, split in splits.items():
             _write_split(file.create_group(name), method, split)
 
@@ -60,5 +58,6 @@ def _write_split(group: h5py.Group, method: Method, split: Split) -> None:
     for modality, pool in pools(method, split).items():
         view = group.create_group(modality)
         view["embeddings"], view["items"] = pool.embeddings, pool.items
+        view["ids"] = split.views[modality].ids
         if pool.labels is not None:
             view["labels"] = pool.labels

@@ -9,12 +9,13 @@ import h5py
 
 from crossmodal import plugins
 from crossmodal.errors import CrossmodalError
-from crossmodal.evaluation.controls import controls
+from crossmodal.evaluation.controls import controls, scorers
+from crossmodal.evaluation.intra_modal import intra_modal
 from crossmodal.evaluation.retrieval import Pool, precision_scope, rsum
 from crossmodal.evaluation.retrieval import evaluate as evaluate_direction
 from crossmodal.evaluation.selection import directions
 from crossmodal.files import write_json
-from crossmodal.methods.base import Method
+from crossmodal.methods.base import Direction, Method
 
 
 def evaluate(spec: dict[str, Any], output: Path, embeddings: Path, seed: int) -> None:
@@ -22,7 +23,8 @@ def evaluate(spec: dict[str, Any], output: Path, embeddings: Path, seed: int) ->
 
     Keys: `test` and `validation`, each direction -> metric -> value; `precision_scope`, direction
     -> scope -> precision on the test split; `controls`, scorer -> direction -> metric -> value on
-    the test split; `model`, the facts of the run.
+    the test split; `model`, the facts of the run; for category methods `intra_modal`, `test` and
+    `controls` of the retrieval within each modality.
 
     Args:
         spec: `plugin` of the method; its options come with the embeddings.
@@ -33,7 +35,7 @@ def evaluate(spec: dict[str, Any], output: Path, embeddings: Path, seed: int) ->
     Raises:
         CrossmodalError: If the embedding file is missing or damaged.
     """
-    facts, splits = read_embeddings(embeddings)
+    facts, splits = read_pools(embeddings)
     method: Method = plugins.make("methods", spec["plugin"], facts["options"], "options")
     result: dict[str, Any] = {"model": facts}
     for name, pools in splits.items():
@@ -44,12 +46,28 @@ def evaluate(spec: dict[str, Any], output: Path, embeddings: Path, seed: int) ->
         f"{query}-to-{gallery}": controls(pools[query], pools[gallery], seed)
         for query, gallery in directions(list(pools))
     }
-    scorers = next(iter(by_direction.values()))
     result["controls"] = {
         scorer: summarise({d: found[scorer] for d, found in by_direction.items()})
-        for scorer in scorers
+        for scorer in next(iter(by_direction.values()))
     }
+    if method.task == "category" and all(p.labels is not None for p in pools.values()):
+        result["intra_modal"] = _within(pools, method, seed)
     write_json(output, result)
+
+
+def _within(pools: dict[str, Pool], method: Method, seed: int) -> dict[str, Any]:
+    """Metrics of the retrieval within each modality: `test` and `controls`."""
+    found: dict[str, dict[str, Any]] = {}
+    for modality, pool in pools.items():
+
+        def score_rows(rows: slice, pool: Pool = pool, both: Direction = (modality,) * 2) -> Any:
+            return method.score(pool.embeddings[rows], pool.embeddings, both)
+
+        for name, scorer in {"test": score_rows, **scorers(pool, pool, seed)}.items():
+            found.setdefault(name, {})[f"{modality}-to-{modality}"] = intra_modal(pool, scorer)
+    for metrics in found.values():
+        metrics["average"] = _average(*metrics.values())
+    return {"test": found.pop("test"), "controls": found}
 
 
 def _by_direction(
@@ -71,15 +89,21 @@ def summarise(metrics: dict[str, dict[str, float]]) -> dict[str, dict[str, float
         metrics: Direction -> metric -> value, for the two directions.
     """
     first, second = metrics.values()
-    average = {m: (first[m] + second[m]) / 2 for m in first if m.startswith("mAP")}
-    return {**metrics, "average": average, "both": {"rsum": rsum(first, second)}}
+    return {**metrics, "average": _average(first, second), "both": {"rsum": rsum(first, second)}}
 
 
-def read_embeddings(path: Path) -> tuple[dict[str, Any], dict[str, dict[str, Pool]]]:
-    """Facts of the run, and the pools of each split by modality, first and second view.
+def _average(first: dict[str, float], second: dict[str, float]) -> dict[str, float]:
+    return {m: (first[m] + second[m]) / 2 for m in first if m.startswith("mAP")}
+
+
+def read_pools(path: Path) -> tuple[dict[str, Any], dict[str, dict[str, Pool]]]:
+    """Facts of a run, and the pools of each split by modality, first and second view.
+
+    Args:
+        path: Embedding file of the run.
 
     Raises:
-        CrossmodalError: If the file is missing or damaged.
+        CrossmodalError: If it is missing or damaged.
     """
     try:
         with h5py.File(path) as file:

@@ -65,6 +65,7 @@ def params():
             }
             for name, table in tables.items()
         },
+        "figures": {},
         "experiments": {
             f"{name}_{method}": {
                 "label": method,

@@ -3,8 +3,8 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from crossmodal.errors import CrossmodalError
-from crossmodal.evaluation.margins import draw_margins
 from crossmodal.files import write_csv
+from crossmodal.steps.margins import margins
 
 COLUMNS = [
     "epoch",
@@ -19,7 +19,7 @@ COLUMNS = [
 def drawn(tmp_path, columns=COLUMNS):
     rows = [[t, t / 10, 1 - t / 20, 0.9, 0.8, "nan"][: len(columns)] for t in range(10)]
     write_csv(tmp_path / "curve.csv", columns, rows)
-    draw_margins(tmp_path / "margins.svg", tmp_path / "curve.csv", "Toy")
+    margins({"title": "Toy"}, tmp_path / "margins.svg", tmp_path / "curve.csv")
     return tmp_path / "margins.svg"
 
 

@@ -1,6 +1,7 @@
 """Margins of a training by epoch: figures 4 to 6 of Semedo and Magalhaes, ACM MM 2019."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib import pyplot as plt
@@ -14,14 +15,14 @@ COLUMNS = 4
 PREFIX, BETWEEN = "margin ", " | "
 
 
-def draw_margins(path: Path, curve: Path, title: str) -> None:
+def margins(spec: dict[str, Any], output: Path, curve: Path) -> None:
     """Draw the mean margin of all triplets beside alpha(t), and then, for the triplets whose anchor
     is of a category, the mean margin by the category of the negative.
 
     Args:
-        path: The SVG.
+        spec: `title` of the figure.
+        output: The SVG.
         curve: Learning curve with columns `epoch`, `alpha`, `margin` and `margin <a> | <b>`.
-        title: Above the figure.
 
     Raises:
         CrossmodalError: If the method logged no margins.
@@ -52,9 +53,9 @@ def draw_margins(path: Path, curve: Path, title: str) -> None:
             area.set_axis_off()
         handles = [plt.Line2D([], [], color=colour, label=c) for c, colour in colours.items()]
         figure.legend(handles=handles, loc="outside lower center", ncols=5)
-        figure.suptitle(title)
+        figure.suptitle(spec["title"])
         figure.supxlabel("epoch")
-        save(figure, path)
+        save(figure, output)
 
 
 def _draw_average(area: Axes, columns: dict[str, np.ndarray]) -> None:

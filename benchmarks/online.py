@@ -1,0 +1,133 @@
+"""Time per triplet of CMOLRS (J = 1) and fast-CMOLRS (J = 4), on one thread.
+
+First next to the same loop in plain NumPy, then against the number of triplets and of dimensions:
+the time of a triplet stays the same, and is in proportion to the dimensions. Every triplet violates
+its margin nearly all the time here, which is the slowest case.
+"""
+
+import argparse
+from time import perf_counter
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from crossmodal.online.hinge import Margin
+from crossmodal.online.learner import Batch, Options
+from crossmodal.online.loreta import LowRank
+from crossmodal.online.triplets import make_sampler
+
+STEP_SIZE, SCALE, WEIGHT, CLASSES, ITEMS = 1.0, 20.0, 0.5, 10, 2000
+SIZES = [((128, 10), 8, 80_000, 2000), ((399, 4096), 32, 4000, 400)]
+COUNTS = (20_000, 40_000, 80_000, 160_000)
+WIDTHS = (250, 500, 1000, 2000, 4000)
+
+
+def make_batch(widths, precision):
+    rng = np.random.default_rng(0)
+    kinds = rng.integers(0, CLASSES, ITEMS)
+    rows = [rng.standard_normal((ITEMS, width)) for width in widths]
+    rows = [(r / np.linalg.norm(r, axis=1, keepdims=True)).astype(precision) for r in rows]
+    labels = np.eye(CLASSES, dtype=bool)[kinds]
+    return Batch(*rows, make_sampler(labels, labels)), kinds
+
+
+def make_learner(widths, rank, precision, length):
+    options = Options(STEP_SIZE, length, Margin(SCALE, WEIGHT, 0.0))
+    return LowRank.start(widths, rank, options, np.random.default_rng(0), precision)
+
+
+def updated_inverse(factor, inverse, column, row):
+    """Meyer's update; `inverse` is (k, d)."""
+    inside, normal = inverse @ column, row @ inverse
+    outside, back = column - factor @ inside, inverse @ normal
+    pivot, outer = 1 + row @ inside, outside @ outside
+    along_outside = pivot * back - (normal @ normal) * inside
+    along_normal = outer * back + pivot * inside
+    change = np.outer(along_outside, outside) - np.outer(along_normal, normal)
+    return inverse + change / (outer * (normal @ normal) + pivot**2)
+
+
+def numpy_steps(learner, batch, kinds, lists):
+    A, B = learner.factors()
+    Ap, Bp = np.linalg.pinv(A), np.linalg.pinv(B)
+    rng, length = np.random.default_rng(1), learner.options.triplets_per_query
+    classes = [(np.flatnonzero(kinds == c), np.flatnonzero(kinds != c)) for c in range(CLASSES)]
+    for _ in range(lists):
+        query = rng.integers(len(kinds))
+        same, other = classes[kinds[query]]
+        difference = batch.documents[rng.choice(same, length)]
+        difference = difference - batch.documents[rng.choice(other, length)]
+        distance = np.sqrt((difference**2).sum(axis=1))
+        gap = difference @ (B @ (batch.queries[query] @ A))
+        violating = gap < SCALE * (WEIGHT * distance + (1 - WEIGHT) * 2)
+        if violating.any():
+            p, q = STEP_SIZE * batch.queries[query], difference[violating].sum(axis=0)
+            a, b = Ap @ p, Bp @ q
+            s = a @ b
+            p_column = (A @ a) * (0.375 * s - 0.5) + p * (1 - 0.5 * s)
+            q_column = (B @ b) * (0.375 * s - 0.5) + q * (1 - 0.5 * s)
+            Ap, Bp = updated_inverse(A, Ap, p_column, b), updated_inverse(B, Bp, q_column, a)
+            A, B = A + np.outer(p_column, b), B + np.outer(q_column, a)
+
+
+def microseconds(work, triplets, length):
+    """Best of three, per triplet."""
+    times = []
+    for _ in range(3):
+        start = perf_counter()
+        work(triplets // length)
+        times.append(perf_counter() - start)
+    return min(times) / triplets * 1e6
+
+
+def time_learning(batch, rank, precision, length, triplets):
+    """Microseconds per triplet and the share of violating triplets."""
+    widths = batch.queries.shape[1], batch.documents.shape[1]
+    learner = make_learner(widths, rank, precision, length)
+    learner.partial_fit(batch, 10)  # compiles
+    found = microseconds(lambda lists: learner.partial_fit(batch, lists), triplets, length)
+    return found, learner.partial_fit(batch, 100)[1]
+
+
+def compare():
+    print("widths       rank  precision  J  compiled us  NumPy us  ratio  violating")
+    for widths, rank, triplets, numpy_triplets in SIZES:
+        for precision in (np.float32, np.float64):
+            batch, kinds = make_batch(widths, precision)
+            for length in (1, 4):
+                fast, violating = time_learning(batch, rank, precision, length, triplets)
+                learner = make_learner(widths, rank, precision, length)
+                slow = microseconds(
+                    lambda lists, learner=learner, batch=batch, kinds=kinds: numpy_steps(
+                        learner, batch, kinds, lists
+                    ),
+                    numpy_triplets,
+                    length,
+                )
+                print(
+                    f"{widths!s:12} {rank:4}  {precision.__name__:9} {length:2} {fast:12.2f} "
+                    f"{slow:9.2f} {slow / fast:6.1f} {violating:10.2f}"
+                )
+
+
+def show_linearity():
+    print("\ntriplets  us per triplet, (128, 10), rank 8, J = 4")
+    batch, _ = make_batch((128, 10), np.float64)
+    for count in COUNTS:
+        print(f"{count:8}  {time_learning(batch, 8, np.float64, 4, count)[0]:.2f}")
+    print("\nwidths  us per triplet  us per 1,000 dimensions, rank 16, J = 4")
+    for width in WIDTHS:
+        batch, _ = make_batch((width, width), np.float64)
+        found, _ = time_learning(batch, 16, np.float64, 4, 8000)
+        print(f"{width:6}  {found:14.2f}  {found / (2 * width) * 1000:.2f}")
+
+
+def main():
+    argparse.ArgumentParser(description=__doc__).parse_args()
+    with threadpool_limits(1):
+        compare()
+        show_linearity()
+
+
+if __name__ == "__main__":
+    main()

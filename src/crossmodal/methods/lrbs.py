@@ -1,0 +1,207 @@
+"""LRBS: a bilinear score with a nuclear-norm penalty, from all similar and dissimilar pairs.
+
+    min_M  sum_ij w_ij log(1 + exp(-y_ij x_i' M z_j)) + lambda |M|_*
+
+y_ij is +1 if items i and j share a label, else -1; w_ij gives both kinds half of the weight each.
+
+Source: C. Kang, S. Liao, Y. He, J. Wang, W. Niu, S. Xiang, C. Pan, Cross-modal similarity learning:
+a low rank bilinear formulation, CIKM 2015. Its loss was not at hand: the balanced logistic loss is
+our reconstruction; the penalty and the accelerated proximal gradient are the paper's. Cost: each
+iteration passes two or more times over all n^2 pairs, 2 n^2 q operations each for q-dimensional
+texts, in blocks of bounded size: seconds for 5,000 items on one core, half an hour for 75,000.
+"""
+
+import math
+from collections.abc import Iterator
+from typing import Annotated
+
+import numpy as np
+import torch
+from pydantic import Field
+from torch.nn.functional import softplus
+
+from crossmodal.data import Split, View
+from crossmodal.devices import device
+from crossmodal.linear.inputs import require_labels
+from crossmodal.linear.singular_values import soft_threshold
+from crossmodal.methods.base import Direction, Method, Run
+from crossmodal.online.preprocessing import Normalise, fit_preprocessing, preprocess
+from crossmodal.progress import track
+
+PAIRS_PER_BLOCK = {"cpu": 2**19, "cuda": 2**26}  # what caches hold, or what keeps a GPU busy
+
+
+class LRBS(Method):
+    """One matrix M for both directions, by accelerated proximal gradient from M = 0.
+
+    Args:
+        penalty: lambda, in units of the smallest one that makes M zero.
+        iterations: At most so many.
+        tolerance: Stop when the objective changes by less than this share.
+        normalise: Scaling of the features; see `fit_preprocessing`.
+        pca_energy: Share of the variance that PCA keeps, (0, 1]; None: no PCA.
+    """
+
+    task = "category"
+    gpu = True
+
+    def __init__(
+        self,
+        penalty: Annotated[float, Field(gt=0)],
+        iterations: Annotated[int, Field(gt=0)],
+        tolerance: Annotated[float, Field(ge=0)],
+        normalise: Normalise,
+        pca_energy: Annotated[float, Field(gt=0, le=1)] | None,
+    ) -> None:
+        self.penalty, self.iterations, self.tolerance = penalty, iterations, tolerance
+        self.normalise, self.pca_energy = normalise, pca_energy
+
+    def fit(self, train: Split, validation: Split, run: Run) -> None:
+        """Learn M; items without a label take no part.
+
+        Raises:
+            CrossmodalError: If no item has a label.
+        """
+        require_labels(train)
+        self.arrays = {}
+        sides = [self._side(modality, train) for modality in train.two_views()]
+        relations = Relations(*sides)
+        matrix = self._solve(relations, run).cpu().numpy()
+        left, values, right = np.linalg.svd(matrix, full_matrices=False)
+        kept = values > 1e-9 * values.max(initial=0)
+        for modality, vectors in zip(train.views, (left, right.T), strict=True):
+            factor = (vectors * np.sqrt(values))[:, kept]
+            self.arrays[f"{modality}.factor"] = factor.astype(np.float32)
+
+    def embed(self, modality: str, view: View) -> np.ndarray:
+        """Rows times the modality's factor of M, (rows, rank of M)."""
+        statistics = {
+            name: self.arrays[f"{modality}.{name}"]
+            for name in ("mean", "scale", "components")
+            if f"{modality}.{name}" in self.arrays
+        }
+        return preprocess(view.vectors(), statistics) @ self.arrays[f"{modality}.factor"]
+
+    @staticmethod
+    def score(queries: np.ndarray, gallery: np.ndarray, direction: Direction) -> np.ndarray:
+        """Bilinear scores x' M z (q, g)."""
+        return queries @ gallery.T
+
+    def _side(self, modality: str, train: Split) -> tuple[torch.Tensor, torch.Tensor]:
+        """Scaled rows (n, d) and labels (n, C) of the labelled items, on the device."""
+        view = train.views[modality]
+        statistics = fit_preprocessing(view.vectors(), self.normalise, self.pca_energy)
+        self.arrays |= {f"{modality}.{name}": value for name, value in statistics.items()}
+        labels = train.labels[view.items]
+        kept = labels.any(axis=1)
+        rows = preprocess(view.vectors()[kept], statistics)
+        return (
+            torch.from_numpy(rows).double().to(device()),
+            torch.from_numpy(labels[kept]).float().to(device()),
+        )
+
+    def _solve(self, relations: "Relations", run: Run) -> torch.Tensor:
+        """M (p, q); the objective after each iteration is in the learning curve."""
+        matrix = torch.zeros_like(relations.gradient_at_zero)
+        penalty = self.penalty * float(torch.linalg.matrix_norm(relations.gradient_at_zero, 2))
+        descent = Descent(relations, matrix, penalty)
+        before = math.inf
+        for iteration in track(range(self.iterations), self.iterations, run.label):
+            objective = descent.step()
+            run.curve.append({"iteration": iteration, "loss": objective})
+            if abs(before - objective) <= self.tolerance * abs(objective):
+                break
+            before = objective
+        return descent.matrix
+
+
+class Relations:
+    """The smooth part of the objective over all pairs of rows of two views.
+
+    Args:
+        first: Rows (n, p) and labels (n, C) of the first view.
+        second: The same of the second view, (m, q) and (m, C).
+    """
+
+    def __init__(
+        self, first: tuple[torch.Tensor, torch.Tensor], second: tuple[torch.Tensor, torch.Tensor]
+    ) -> None:
+        (self.rows, self.labels), (self.others, self.other_labels) = first, second
+        self.size = max(1, PAIRS_PER_BLOCK[self.rows.device.type] // len(self.others))
+        similar = sum(int(shared.sum()) for _, shared in self._blocks())
+        dissimilar = len(self.rows) * len(self.others) - similar
+        # one kind may be absent
+        self.weights = [0.5 / max(count, 1) for count in (similar, dissimilar)]
+        zero = self.rows.new_zeros(self.rows.shape[1], self.others.shape[1])
+        _, self.gradient_at_zero = self.gradient(zero)
+
+    def loss(self, matrix: torch.Tensor) -> float:
+        """The loss at M."""
+        return sum(float((w * softplus(against)).sum()) for *_, w, against in self._terms(matrix))
+
+    def gradient(self, matrix: torch.Tensor) -> tuple[float, torch.Tensor]:
+        """The loss and its gradient (p, q) at M."""
+        loss, gradient = 0.0, torch.zeros_like(matrix)
+        for rows, shared, weights, against in self._terms(matrix):
+            loss += float((weights * softplus(against)).sum())
+            slopes = weights * torch.sigmoid(against)
+            gradient += rows.T @ (torch.where(shared, -slopes, slopes) @ self.others)
+        return loss, gradient
+
+    def _terms(self, matrix: torch.Tensor) -> Iterator[tuple[torch.Tensor, ...]]:
+        """Per block: rows; which pairs are similar, their weights and -y_ij x_i' M z_j."""
+        for rows, shared in self._blocks():
+            scores = rows @ matrix @ self.others.T  # (block, m)
+            weights = torch.where(shared, *self.weights).to(scores)
+            yield rows, shared, weights, torch.where(shared, -scores, scores)
+
+    def _blocks(self) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+        """Some rows at a time, (block, p), and which of the others are similar, (block, m)."""
+        for rows, labels in zip(
+            self.rows.split(self.size), self.labels.split(self.size), strict=True
+        ):
+            yield rows, labels @ self.other_labels.T > 0
+
+
+class Descent:
+    """Accelerated proximal gradient with backtracking; momentum restarts where it overshoots.
+
+    Args:
+        relations: The smooth part.
+        matrix: Where it starts, (p, q).
+        penalty: lambda.
+    """
+
+    def __init__(self, relations: Relations, matrix: torch.Tensor, penalty: float) -> None:
+        self.relations, self.penalty = relations, penalty
+        self.matrix = self.before = matrix
+        self.momentum = 1.0
+        norms = [float(torch.linalg.matrix_norm(x, 2)) for x in (relations.rows, relations.others)]
+        # a fiftieth of the bound, which backtracking corrects
+        self.lipschitz = 0.25 * (norms[0] * norms[1]) ** 2 * max(relations.weights) / 50
+        self.objective = math.inf
+
+    def step(self) -> float:
+        """One iteration; the objective that it reaches."""
+        momentum = (1 + math.sqrt(1 + 4 * self.momentum**2)) / 2
+        ahead = self.matrix + (self.momentum - 1) / momentum * (self.matrix - self.before)
+        found, objective = self._descend(ahead)
+        if objective > self.objective:
+            momentum = 1.0
+            found, objective = self._descend(self.matrix)
+        self.before, self.matrix = self.matrix, found
+        self.momentum, self.objective = momentum, objective
+        return objective
+
+    def _descend(self, start: torch.Tensor) -> tuple[torch.Tensor, float]:
+        """A proximal step from `start`, and the objective there."""
+        loss, gradient = self.relations.gradient(start)
+        while True:
+            found = soft_threshold(start - gradient / self.lipschitz, self.penalty / self.lipschitz)
+            change = found - start
+            bound = loss + float((gradient * change).sum() + self.lipschitz / 2 * (change**2).sum())
+            reached = self.relations.loss(found)
+            if reached <= bound + 1e-12 * abs(bound):  # rounding
+                nuclear = float(torch.linalg.matrix_norm(found, "nuc"))
+                return found, reached + self.penalty * nuclear
+            self.lipschitz *= 2

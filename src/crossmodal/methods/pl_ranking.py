@@ -1,0 +1,242 @@
+"""PL-ranking: low-rank maps learnt by a pairwise and a listwise ranking loss.
+
+    s(x, z) = <U'x, V'z>
+    L = sum over both directions of (pairwise + beta listwise) + lambda (|U|_* + |V|_*)
+    pairwise = mean_i L(r_i) max(0, m - s(i, own) + s(i, n)),  L(r) = 1 + 1/2 + ... + 1/r
+    listwise = mean |u - v|^2 of neighbours of the own class
+               - eta mean min(|u - v|^2, tau) of neighbours of other classes
+
+n is the first of the sampled items of other classes that violates the margin; the number of samples
+that it took estimates its rank r_i.
+
+Source: L. Zhang, B. Ma, G. Li, Q. Huang, Q. Tian, PL-ranking: a novel ranking method for
+cross-modal retrieval, ACM MM 2016. The paper was not at hand: this is our reconstruction from its
+abstract, with WARP (Weston, Bengio, Usunier, IJCAI 2011) as the loss that stresses the top.
+"""
+
+from collections.abc import Iterable
+from typing import Annotated
+
+import numpy as np
+import torch
+from pydantic import Field
+from torch import nn
+
+from crossmodal.data import Split, View
+from crossmodal.devices import device
+from crossmodal.linear.inputs import require_labels
+from crossmodal.linear.singular_values import soft_threshold
+from crossmodal.methods.base import Direction, Run
+from crossmodal.online.preprocessing import Normalise, fit_preprocessing, preprocess
+from crossmodal.training import GradientMethod, shuffled_batches
+
+Positive = Annotated[float, Field(gt=0)]
+NotNegative = Annotated[float, Field(ge=0)]
+Count = Annotated[int, Field(gt=0)]
+STEPS_PER_THRESHOLD = 10
+
+
+class PLRanking(GradientMethod):
+    """Two linear maps. Of an item's labels one is drawn; items without are left out.
+
+    Args:
+        dims: k, columns of U and V.
+        margin: m.
+        tries: Items of other classes that are sampled per query, at most.
+        list_weight: beta.
+        separation: eta.
+        ceiling: tau, the squared distance beyond which other classes are far enough.
+        neighbours: Nearest items of the own class in the batch that are drawn together.
+        strangers: Nearest items of other classes in the batch that are pushed apart.
+        penalty: lambda.
+        learning_rate: Of step 0.
+        decay_steps: T, in steps: the learning rate of step t is learning_rate / (1 + t / T).
+        batch: Pairs per step.
+        epochs: Passes over the training pairs; the best on the validation split is kept.
+        normalise: Scaling of the features; see `fit_preprocessing`.
+        pca_energy: Share of the variance that PCA keeps, (0, 1]; None: no PCA.
+    """
+
+    task = "category"
+
+    def __init__(
+        self,
+        dims: Count,
+        margin: Positive,
+        tries: Count,
+        list_weight: NotNegative,
+        separation: NotNegative,
+        ceiling: Positive,
+        neighbours: Count,
+        strangers: Count,
+        penalty: NotNegative,
+        learning_rate: Positive,
+        decay_steps: Positive,
+        batch: Annotated[int, Field(gt=1)],
+        epochs: Count,
+        normalise: Normalise,
+        pca_energy: Annotated[float, Field(gt=0, le=1)] | None,
+    ) -> None:
+        self.dims, self.margin, self.tries = dims, margin, tries
+        self.list_weight, self.separation, self.ceiling = list_weight, separation, ceiling
+        self.neighbours, self.strangers, self.penalty = neighbours, strangers, penalty
+        self.initial_rate, self.decay_steps = learning_rate, decay_steps
+        self.batch, self.epochs = batch, epochs
+        self.normalise, self.pca_energy = normalise, pca_energy
+
+    def fit(self, train: Split, validation: Split, run: Run) -> None:
+        """Train, and keep the epoch that does best on the validation split; the seed draws the
+        label of items that have several.
+
+        Raises:
+            CrossmodalError: If no item has a label, or the loss becomes NaN or infinite.
+        """
+        require_labels(train)
+        chances = np.random.default_rng(run.seed).random(train.labels.shape) * train.labels
+        self.classes = np.where(train.labels.any(axis=1), chances.argmax(axis=1), -1)
+        self.scaling = {
+            m: fit_preprocessing(view.vectors(), self.normalise, self.pca_energy)
+            for m, view in train.two_views().items()
+        }
+        super().fit(train, validation, run)
+
+    def build(self, views: dict[str, View]) -> nn.Module:
+        """One map per modality; entries from N(0, 1 / k)."""
+        maps = nn.ModuleDict()
+        for modality, view in views.items():
+            width = preprocess(view.vectors()[:1], self.scaling[modality]).shape[1]
+            maps[modality] = nn.Linear(width, self.dims, bias=False)
+            nn.init.normal_(maps[modality].weight, std=self.dims**-0.5)
+        return maps
+
+    def optimizer(self) -> torch.optim.Optimizer:
+        """Subgradient steps, and now and then a step of the nuclear norm."""
+        return NuclearSGD(self.network.parameters(), self.initial_rate, self.penalty)
+
+    def learning_rate(self, epoch: int, step: int) -> float:
+        """Decays with the number of steps."""
+        return self.initial_rate / (1 + step / self.decay_steps)
+
+    def place(self, train: Split) -> None:
+        """Scaled pairs of the labelled items and their classes, on the device."""
+        items, rows = train.pairs()
+        kept = self.classes[items] >= 0
+        classes = self.classes[items[kept]]
+        self.inputs = {
+            m: self._scaled(m, view.vectors()[rows[m][kept]])
+            for m, view in train.two_views().items()
+        }
+        sizes = np.bincount(classes)
+        self.targets = torch.from_numpy(classes).to(device())  # (n,)
+        self.strangers_of = torch.from_numpy(len(classes) - sizes[classes]).to(device())  # (n,)
+        harmonic = 1 / torch.arange(1, len(classes) + 1, device=device()).float()
+        self.weight_of_rank = torch.cat([harmonic.new_zeros(1), harmonic.cumsum(0)])
+
+    def batches(self, epoch: int, rng: np.random.Generator) -> Iterable[torch.Tensor]:
+        """Shuffled pairs."""
+        for rows in shuffled_batches(len(self.targets), self.batch, rng, drop_last=False):
+            yield torch.from_numpy(rows).to(device())
+
+    def loss(self, batch: torch.Tensor) -> torch.Tensor:
+        """Pairwise and listwise loss of a batch of pairs (b,), both directions."""
+        first, second = (self.network[m](x[batch]) for m, x in self.inputs.items())
+        classes, strangers = self.targets[batch], self.strangers_of[batch]
+        other = classes[:, None] != classes
+        scores, distances = first @ second.T, torch.cdist(first, second).square()
+        return sum(
+            self.pairwise(s, other, strangers) + self.list_weight * self.listwise(d, other)
+            for s, d in ((scores, distances), (scores.T, distances.T))
+        )
+
+    def pairwise(
+        self, scores: torch.Tensor, other: torch.Tensor, strangers: torch.Tensor
+    ) -> torch.Tensor:
+        """Mean weighted hinge of the first violating item of another class.
+
+        Args:
+            scores: Queries against documents, (b, b); pairs are on the diagonal.
+            other: Which documents are of another class, (b, b).
+            strangers: Number of training items of other classes than each query, (b,).
+        """
+        hinges = self.margin - scores.diagonal()[:, None] + scores
+        order = torch.rand_like(scores).masked_fill(~other, 2).argsort(1)[:, : self.tries]
+        violating = (other & (hinges.detach() > 0)).gather(1, order)
+        found = violating.any(1)
+        place = violating.float().argmax(1)  # the first one
+        ranks = (strangers - 1).clamp(min=0) // (place + 1)
+        chosen = hinges.gather(1, order.gather(1, place[:, None])).squeeze(1)
+        return (self.weight_of_rank[ranks] * chosen * found).mean()
+
+    def listwise(self, distances: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+        """Distance to neighbours of the own class less that to neighbours of other classes.
+
+        Args:
+            distances: |u - v|^2, (b, b).
+            other: Which documents are of another class, (b, b).
+        """
+        near = _nearest(distances, ~other, self.neighbours).mean()
+        far = _nearest(distances, other, self.strangers).clamp(max=self.ceiling)
+        return near - self.separation * (far.mean() if len(far) else 0)
+
+    def encode(self, modality: str, view: View) -> Iterable[torch.Tensor]:
+        """Mapped rows (n, k)."""
+        yield self.network[modality](self._scaled(modality, view.vectors()))
+
+    @staticmethod
+    def score(queries: np.ndarray, gallery: np.ndarray, direction: Direction) -> np.ndarray:
+        """Inner products (q, g)."""
+        return queries @ gallery.T
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Both maps and what scales the features."""
+        scaling = {
+            f"{m}.{n}": value for m, part in self.scaling.items() for n, value in part.items()
+        }
+        return super().state() | scaling
+
+    def restore(self, state: dict[str, np.ndarray], views: dict[str, View]) -> None:
+        """Take both over."""
+        self.scaling, maps = {modality: {} for modality in views}, {}
+        for name, value in state.items():
+            modality, array = name.split(".")
+            if array == "weight":
+                maps[name] = value
+            else:
+                self.scaling[modality][array] = value
+        super().restore(maps, views)
+
+    def _scaled(self, modality: str, rows: np.ndarray) -> torch.Tensor:
+        return torch.from_numpy(preprocess(rows, self.scaling[modality])).to(device())
+
+
+class NuclearSGD(torch.optim.SGD):
+    """Gradient steps, and after every `STEPS_PER_THRESHOLD` the nuclear norm's step for them all.
+
+    Args:
+        params: Matrices.
+        lr: Learning rate.
+        penalty: Weight of the sum of their nuclear norms.
+    """
+
+    def __init__(self, params: Iterable[nn.Parameter], lr: float, penalty: float) -> None:
+        super().__init__(params, lr)
+        self.penalty = penalty
+
+    @torch.no_grad()
+    def step(self) -> None:
+        """One step."""
+        super().step()
+        for group in self.param_groups:
+            threshold = group["lr"] * self.penalty * STEPS_PER_THRESHOLD
+            for matrix in group["params"]:
+                state = self.state[matrix]
+                state["step"] = state.get("step", torch.zeros(())) + 1
+                if self.penalty and state["step"] % STEPS_PER_THRESHOLD == 0:
+                    matrix.copy_(soft_threshold(matrix, threshold))
+
+
+def _nearest(distances: torch.Tensor, wanted: torch.Tensor, count: int) -> torch.Tensor:
+    """Distances of the `count` nearest wanted documents of each query, all in one row."""
+    masked = distances.masked_fill(~wanted, torch.inf)
+    nearest = masked.topk(min(count, len(distances)), largest=False).values
+    return nearest[nearest.isfinite()]

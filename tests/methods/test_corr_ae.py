@@ -1,0 +1,58 @@
+import numpy as np
+import pytest
+
+from crossmodal.errors import CrossmodalError
+from crossmodal.evaluation.selection import selection_score
+from crossmodal.methods.base import Run
+from crossmodal.methods.corr_ae import CorrAE
+
+pytestmark = pytest.mark.usefixtures("cpu")
+
+OPTIONS = {"dims": 24, "pretrained": {}, "noise": 0.2, "reconstructs": "own"}
+OPTIONS |= {"correlation_weight": 0.8, "input_norm": "zscore", "score_norm": "none"}
+OPTIONS |= {"learning_rate": 0.01, "weight_decay": 0.0, "batch": 40}
+OPTIONS |= {"pretraining_epochs": 10, "epochs": 60}
+STACKS = {"image": [16, 12], "text": [12]}
+
+
+@pytest.mark.parametrize("reconstructs", ["own", "other", "both"])
+@pytest.mark.parametrize("pretrained", [{}, STACKS])
+def test_unseen_items_are_found(assert_learns, reconstructs, pretrained):
+    options = OPTIONS | {"reconstructs": reconstructs, "pretrained": pretrained}
+    assert_learns(lambda: CorrAE(**options), 0.4)  # chance is 0.25
+
+
+@pytest.mark.parametrize("score_norm", ["train_z", "test_z"])
+def test_normalised_codes_find_unseen_items(assert_learns, score_norm):
+    assert_learns(lambda: CorrAE(**OPTIONS | {"score_norm": score_norm}), 0.4)
+
+
+def test_labels_play_no_part(classes, make_split):
+    train, validation = classes(0), classes(1)
+    unlabelled = make_split({m: view.features for m, view in train.views.items()})
+    codes = []
+    for split in (train, unlabelled):
+        method = CorrAE(**OPTIONS | {"epochs": 2})
+        method.fit(split, validation, Run(0))
+        codes.append(method.embed("image", validation.views["image"]))
+    np.testing.assert_array_equal(*codes)
+
+
+@pytest.mark.usefixtures("keep_last")
+def test_the_distance_alone_forgets_the_items(classes):
+    train, found = classes(0), []
+    for weight in (0.5, 1.0):
+        options = {"correlation_weight": weight, "weight_decay": 0.1, "epochs": 100}
+        method, run = CorrAE(**OPTIONS | options), Run(0)
+        method.fit(train, train, run)
+        found.append(selection_score(method, train))
+    assert run.curve[-1]["loss"] < 1e-6
+    codes = method.embed("image", train.views["image"])
+    assert np.ptp(codes, axis=0).max() < 1e-3
+    assert found[1] < found[0] - 0.1
+
+
+def test_a_view_without_layers_is_named(classes):
+    method = CorrAE(**OPTIONS | {"pretrained": {"image": [4]}})
+    with pytest.raises(CrossmodalError, match="'text'"):
+        method.fit(classes(0), classes(1), Run(0))

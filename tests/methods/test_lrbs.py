@@ -1,0 +1,138 @@
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+
+from crossmodal.errors import CrossmodalError
+from crossmodal.evaluation.selection import selection_score
+from crossmodal.methods import lrbs
+from crossmodal.methods.lrbs import LRBS, Descent, Relations
+from crossmodal.store import Ragged
+
+OPTIONS = {
+    "penalty": 0.05,
+    "iterations": 200,
+    "tolerance": 1e-7,
+    "normalise": "zscore-l2",
+    "pca_energy": None,
+}
+
+
+@pytest.fixture(autouse=True)
+def _on_cpu(cpu):
+    pass
+
+
+@pytest.fixture
+def relations(labelled):
+    views, labels = labelled
+    for rows in views.values():
+        rows -= rows.mean(axis=0)
+    sides = [(torch.from_numpy(x), torch.from_numpy(labels).float()) for x in views.values()]
+    return Relations(*sides)
+
+
+def rank_of(fitted, labelled, penalty):
+    method = fitted(LRBS(**OPTIONS | {"penalty": penalty}), *labelled)
+    return method.arrays["image.factor"].shape[1]
+
+
+def test_loss_and_gradient_are_those_of_the_formula(relations, labelled, rng):
+    views, labels = labelled
+    alike = labels @ labels.T
+    weights = np.where(alike, 0.5 / alike.sum(), 0.5 / (~alike).sum())
+    matrix = rng.standard_normal((6, 5))
+
+    def loss(M):
+        scores = views["image"] @ M @ views["text"].T
+        return (weights * np.logaddexp(0, np.where(alike, -scores, scores))).sum()
+
+    found, gradient = relations.gradient(torch.from_numpy(matrix))
+    assert found == pytest.approx(loss(matrix))
+    assert relations.loss(torch.from_numpy(matrix)) == pytest.approx(loss(matrix))
+    for place in ((0, 0), (3, 2), (5, 4)):
+        step = np.zeros((6, 5))
+        step[place] = 1e-5
+        difference = (loss(matrix + step) - loss(matrix - step)) / 2e-5
+        assert gradient[place] == pytest.approx(difference, rel=1e-5)
+
+
+def test_the_size_of_blocks_changes_nothing(relations, labelled, monkeypatch, rng):
+    matrix = torch.from_numpy(rng.standard_normal((6, 5)))
+    whole = relations.gradient(matrix)
+    monkeypatch.setitem(lrbs.PAIRS_PER_BLOCK, "cpu", 1000)
+    views, labels = labelled
+    sides = [(torch.from_numpy(x), torch.from_numpy(labels).float()) for x in views.values()]
+    blocks = Relations(*sides)
+    assert blocks.size < 10
+    assert blocks.gradient(matrix)[0] == pytest.approx(whole[0])
+    torch.testing.assert_close(blocks.gradient(matrix)[1], whole[1])
+
+
+@pytest.mark.parametrize(("penalty", "is_zero"), [(1.001, True), (0.98, False)])
+def test_no_matrix_is_best_from_the_gradients_norm_on(fitted, labelled, penalty, is_zero):
+    assert (rank_of(fitted, labelled, penalty) == 0) == is_zero
+
+
+def test_the_rank_falls_with_the_penalty(fitted, labelled):
+    ranks = [rank_of(fitted, labelled, penalty) for penalty in (0.001, 0.05, 0.2, 0.9, 2.0)]
+    assert ranks == sorted(ranks, reverse=True)
+    assert ranks[0] > 1
+    assert ranks[-1] == 0
+
+
+def test_the_objective_falls_to_where_no_step_improves_it(relations):
+    zero = torch.zeros_like(relations.gradient_at_zero)
+    descent = Descent(relations, zero, penalty=1e-3)
+    objectives = [descent.step() for _ in range(300)]
+    assert all(b <= a * (1 + 1e-9) for a, b in pairwise(objectives))
+    # the gradient is a subgradient of the nuclear norm: lambda U V' in the span, less outside
+    _, gradient = relations.gradient(descent.matrix)
+    left, values, right = torch.linalg.svd(descent.matrix)
+    rank = int((values > 1e-6).sum())
+    inside = left[:, :rank].T @ gradient @ right[:rank].T
+    torch.testing.assert_close(inside, -1e-3 * torch.eye(rank).double(), atol=1e-7, rtol=0)
+    outside = left[:, rank:].T @ gradient @ right[rank:].T
+    assert torch.linalg.matrix_norm(outside, 2) <= 1e-3 + 1e-6
+
+
+def test_classes_that_can_be_told_apart_are(fitted, scores, make_split):
+    labels = np.eye(4, dtype=bool)[np.arange(40) % 4]
+    views = {"image": labels.astype(float), "text": labels.astype(float)}
+    method = fitted(LRBS(**OPTIONS | {"normalise": "centre-l2"}), views, labels)
+    assert selection_score(method, make_split(views, labels)) == 1
+    found, alike = scores(method, views), labels @ labels.T
+    assert found[alike].min() > 0 > found[~alike].max()
+
+
+def test_items_without_a_label_are_in_no_pair(fitted, labelled, scores):
+    views, labels = labelled
+    method = fitted(LRBS(**OPTIONS | {"normalise": "centre-l2"}), views, labels)
+    # two items that leave the mean where it is
+    means = {m: x.mean(axis=0) for m, x in views.items()}
+    more = {m: np.vstack([x, means[m] + 5, means[m] - 5]) for m, x in views.items()}
+    unlabelled = np.vstack([labels, np.zeros((2, 4), bool)])
+    other = fitted(LRBS(**OPTIONS | {"normalise": "centre-l2"}), more, unlabelled)
+    np.testing.assert_allclose(scores(other, views), scores(method, views), atol=1e-4)
+
+
+def test_labels_are_needed(fitted, labelled):
+    views, labels = labelled
+    with pytest.raises(CrossmodalError, match="no training item has one"):
+        fitted(LRBS(**OPTIONS), views, np.zeros_like(labels))
+
+
+def test_a_restored_method_scores_the_same(fitted, labelled, scores):
+    views, labels = labelled
+    method = fitted(LRBS(**OPTIONS | {"pca_energy": 0.9}), views, labels)
+    again = LRBS(**OPTIONS)
+    again.restore(method.state(), {})
+    np.testing.assert_array_equal(scores(again, views), scores(method, views))
+
+
+def test_sequences_are_an_error(fitted, labelled):
+    views, labels = labelled
+    views["text"] = Ragged.concatenate([row[:, None] for row in views["text"]])
+    with pytest.raises(CrossmodalError, match="one vector per row"):
+        fitted(LRBS(**OPTIONS), views, labels)
