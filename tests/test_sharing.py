@@ -1,6 +1,7 @@
 import hashlib
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import ClassVar
 
 import pytest
@@ -22,15 +23,23 @@ class Forbidden:
     redistribution = shares_features = shares_models = False
 
 
+class InPart:
+    redistribution, shares_features, shares_models = False, True, True
+
+
 class Params:
-    datasets: ClassVar = {"open": {}, "closed": {}}
+    datasets: ClassVar = {"open": {}, "closed": {}, "part": {}}
+    features: ClassVar = {"fne": {}, "pictures": {}}
     experiments: ClassVar = {
         name: type("Experiment", (), {"dataset": dataset})
         for name, dataset in (("mine", "open"), ("theirs", "closed"))
     }
 
     def dataset_of(self, name):
-        return Allowed if name == "open" else Forbidden
+        return {"open": Allowed, "closed": Forbidden, "part": InPart}[name]
+
+    def feature_of(self, name):
+        return SimpleNamespace(media=name == "pictures")
 
     def plugin(self, kind, name):
         return {"plugin": f"{name}_plugin"}
@@ -66,6 +75,10 @@ def repo(tmp_path):
         ("data/prepared/closed/.records.json", True),
         ("features/open/fne.h5", True),
         ("features/closed/fne.h5", False),
+        ("features/part/fne.h5", True),
+        ("features/part/pictures.h5", False),
+        ("features/open/pictures.h5", True),
+        ("data/prepared/part/media.zip", False),
         ("models/mine/seed0/model.safetensors", True),
         ("models/theirs/seed0/model.safetensors", False),
         ("embeddings/theirs/seed0.h5", False),

@@ -27,6 +27,7 @@ class FeatureFacts(Strict):
     weights: str
     threads: int
     gpu: bool
+    media: bool
 
 
 class Facts(Strict):

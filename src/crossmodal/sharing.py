@@ -21,17 +21,20 @@ HEADER = (
 def ignored(params: Params) -> str:
     """Content of .dvcignore: raw data are closed unless a dataset opens them, the rest open.
 
-    A prepared dataset's texts and media are raw data, and pages of examples show them; its ids,
-    labels and splits are not.
+    A prepared dataset's texts and media are raw data, and so are features that hold media; pages
+    of examples show them. Its ids, labels and splits are not.
     """
     lines = ["/data/raw/*", "!/data/raw/weights"]
     lines += ["/data/prepared/*/captions.csv", "/data/prepared/*/media.zip", "/results/examples"]
+    media = [feature for feature in sorted(params.features) if params.feature_of(feature).media]
     for name in sorted(params.datasets):
         dataset = params.dataset_of(name)
         experiments = [e for e, spec in params.experiments.items() if spec.dataset == name]
         if dataset.redistribution:
             plugin = params.plugin("datasets", name)["plugin"]
             lines += [f"!/data/raw/{plugin}", f"!/data/prepared/{name}/*"]
+        else:
+            lines += [f"/features/{name}/{feature}.h5" for feature in media]
         if not dataset.shares_features:
             lines += [f"/features/{name}"]
         if not dataset.shares_models:

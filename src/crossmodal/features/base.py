@@ -26,6 +26,7 @@ class Feature(ABC):
         chunk: Rows extracted at a time.
         threads: Processor threads that it makes use of.
         gpu: Whether it makes use of a GPU.
+        media: Whether its rows are the dataset's media, to be shared only where these are.
     """
 
     modality: ClassVar[Literal["image", "text", "speech"]]
@@ -36,6 +37,7 @@ class Feature(ABC):
     chunk: int = 256
     threads: ClassVar[int] = 1
     gpu: ClassVar[bool] = False
+    media: ClassVar[bool] = False
 
     def rows(self, dataset: Prepared) -> Sequence[Item] | Sequence[Caption]:
         """What the rows of the feature file are, in order."""

@@ -14,6 +14,7 @@ class Pictures(Feature):
     """Sequences uint8 (bytes of the file,); all of them can be decoded."""
 
     modality = "image"
+    media = True
     reads = ("items.csv", "media.zip")
 
     def extract(
