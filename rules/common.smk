@@ -218,10 +218,9 @@ def mapped(wildcards):
     return PARAMS.tables[wildcards.table].map.experiment
 
 
-def map_files(wildcards):
-    """Embeddings, and the labels that a map looks for."""
-    folder = f"data/prepared/{PARAMS.experiments[mapped(wildcards)].dataset}"
-    return [f"embeddings/{mapped(wildcards)}/seed0.h5", f"{folder}/items.csv"]
+def map_dataset(wildcards):
+    """Dataset of the experiment that a table's map shows."""
+    return PARAMS.experiments[mapped(wildcards)].dataset
 
 
 def map_spec(wildcards):

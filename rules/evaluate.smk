@@ -133,7 +133,8 @@ rule plot:
 
 rule map:
     input:
-        map_files,
+        embeddings=lambda wc: f"embeddings/{mapped(wc)}/seed0.h5",
+        items=lambda wc: f"data/prepared/{map_dataset(wc)}/items.csv",
     output:
         report(
             "results/figures/{table}/map.svg",
@@ -152,9 +153,9 @@ rule map:
         gpu=0,
     params:
         spec=map_spec,
-        dataset=lambda wc: PARAMS.experiments[mapped(wc)].dataset,
+        dataset=map_dataset,
     shell:
-        "python -m crossmodal map {params.spec:q} {output} --embeddings {input[0]}"
+        "python -m crossmodal map {params.spec:q} {output} --embeddings {input.embeddings}"
         " --dataset data/prepared/{params.dataset} 2>&1 | tee {log}"
 
 

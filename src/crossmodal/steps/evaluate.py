@@ -39,13 +39,10 @@ def evaluate(spec: dict[str, Any], output: Path, embeddings: Path, seed: int) ->
     method: Method = plugins.make("methods", spec["plugin"], facts["options"], "options")
     result: dict[str, Any] = {"model": facts}
     for name, pools in splits.items():
-        result[name] = summarise(_by_direction(evaluate_direction, pools, method.score))
-    result["precision_scope"] = _by_direction(precision_scope, splits["test"], method.score)
+        result[name] = summarise(_by_direction(pools, _scored(evaluate_direction, method)))
     pools = splits["test"]
-    by_direction = {
-        f"{query}-to-{gallery}": controls(pools[query], pools[gallery], seed)
-        for query, gallery in directions(list(pools))
-    }
+    result["precision_scope"] = _by_direction(pools, _scored(precision_scope, method))
+    by_direction = _by_direction(pools, lambda query, gallery, _: controls(query, gallery, seed))
     result["controls"] = {
         scorer: summarise({d: found[scorer] for d, found in by_direction.items()})
         for scorer in next(iter(by_direction.values()))
@@ -71,15 +68,22 @@ def _within(pools: dict[str, Pool], method: Method, seed: int) -> dict[str, Any]
 
 
 def _by_direction(
-    measure: Callable[..., dict[Any, float]], pools: dict[str, Pool], score: Callable
-) -> dict[str, dict[Any, float]]:
+    pools: dict[str, Pool], measure: Callable[[Pool, Pool, Direction], dict[Any, Any]]
+) -> dict[str, dict[Any, Any]]:
     """What a measure finds in each of the two directions."""
     return {
-        f"{query}-to-{gallery}": measure(
-            pools[query], pools[gallery], lambda q, g, pair=(query, gallery): score(q, g, pair)
-        )
+        f"{query}-to-{gallery}": measure(pools[query], pools[gallery], (query, gallery))
         for query, gallery in directions(list(pools))
     }
+
+
+def _scored(
+    measure: Callable[..., dict[Any, float]], method: Method
+) -> Callable[[Pool, Pool, Direction], dict[Any, float]]:
+    """A measure of a method's scores."""
+    return lambda query, gallery, direction: measure(
+        query, gallery, lambda q, g: method.score(q, g, direction)
+    )
 
 
 def summarise(metrics: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:

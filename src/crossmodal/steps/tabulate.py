@@ -5,7 +5,7 @@ from typing import Any
 
 from crossmodal.evaluation.tables import COLUMNS, make_rows, to_csv, to_markdown
 from crossmodal.files import read_json, write_csv, write_text
-from crossmodal.params import Experiment, Table
+from crossmodal.schema import Experiment, Table
 
 
 def tabulate(spec: dict[str, Any], output: Path, paths: list[Path]) -> None:

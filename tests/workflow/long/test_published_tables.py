@@ -1,0 +1,109 @@
+"""Every experiment of SAM's Tables 1 and 2, on small archives in the official layouts.
+
+Features, options and published numbers are those of params.yaml; only the image network is another
+one with random weights, and networks are small and learn for two epochs.
+"""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import yaml
+
+from crossmodal import params
+from crossmodal.steps.embed import embed
+from crossmodal.steps.evaluate import evaluate
+from crossmodal.steps.extract import extract
+from crossmodal.steps.prepare import prepare
+from crossmodal.steps.tabulate import tabulate
+from crossmodal.steps.train import train
+from tests.datasets import layouts
+
+ROOT = Path(__file__).parents[3]
+# table -> layout of its dataset
+TABLES = {
+    "sam_pascal": "pascal_sentences",
+    "sam_nuswide_10k": "nuswide",
+    "sam_wikipedia_462": "wikipedia",
+    "sam_nuswide_top10": "nuswide",
+}
+NETWORK = {"backbone": "squeezenet1_1", "weights": "random"}
+BRIEF = {"epochs": 2, "batch": 40, "iterations": 5, "neighbours": 20}
+BRIEF |= dict.fromkeys(("pretraining_epochs", "classifier_epochs", "correspondence_epochs"), 2)
+
+
+def brief(method):
+    """Options of a method, fewer of everything."""
+    small = {key: BRIEF[key] for key in method.keys() & BRIEF.keys()}
+    return {key: thin(value) for key, value in method.items()} | small
+
+
+def thin(option):
+    """Layers of eight units."""
+    if isinstance(option, list):
+        return [8] * len(option)
+    if isinstance(option, dict):
+        return {key: thin(value) for key, value in option.items()}
+    return 8 if isinstance(option, int) and not isinstance(option, bool) else option
+
+
+@pytest.fixture(scope="module")
+def small():
+    """The project's params, brief."""
+    full = yaml.safe_load((ROOT / "params.yaml").read_text())
+    full["features"]["vgg19_centre"] |= NETWORK
+    full["methods"] = {name: brief(options) for name, options in full["methods"].items()}
+    for spec in full["experiments"].values():
+        spec["options"] = brief(spec.get("options", {}))
+        spec["search"] = {}
+    return params.parse(full)
+
+
+@pytest.fixture(scope="module", params=TABLES)
+def made(request, small, tmp_path_factory):
+    """A table, with the metrics it was made of."""
+    name, layout = request.param, layouts.every()[TABLES[request.param]]
+    table, folder = small.tables[name], tmp_path_factory.mktemp(name)
+    entry = small.experiments[table.experiments[0]].dataset
+    with pytest.MonkeyPatch.context() as patch:
+        layouts.shrink(patch, TABLES[name], layout.CONSTANTS)
+        (folder / "raw").mkdir()
+        layout.make(folder / "raw", np.random.default_rng(0))
+        spec = {"plugin": TABLES[name], "options": layout.DATASETS[entry]}
+        prepare(spec, folder / "raw", folder / "data")
+    for feature in sorted(
+        {f for e in table.experiments for f in small.experiments[e].views.values()}
+    ):
+        extract_with_sources(small, feature, folder)
+    runs = [fit_and_evaluate(small, experiment, folder) for experiment in table.experiments]
+    shown = {e: small.experiments[e].model_dump() for e in table.experiments}
+    page = folder / f"{name}.md"
+    tabulate({"table": table.model_dump(), "experiments": shown}, page, runs)
+    return SimpleNamespace(table=table, experiments=shown, lines=page.read_text().splitlines())
+
+
+def extract_with_sources(small, feature, folder):
+    for source in small.feature_of(feature).of:
+        extract_with_sources(small, source, folder)
+    output = folder / f"{feature}.h5"
+    if not output.exists():
+        extract(small.plugin("features", feature), output, folder / "data", folder, folder)
+
+
+def fit_and_evaluate(small, experiment, folder):
+    job = small.fit_job(experiment)
+    model = folder / experiment / "model.safetensors"
+    train(job, model, folder / "data", folder, folder, 0)
+    embeddings, metrics = folder / f"{experiment}.h5", folder / experiment / "seed0.json"
+    embed(job, embeddings, folder / "data", folder, model)
+    evaluate(job, metrics, embeddings, 0)
+    return metrics
+
+
+def test_the_table_has_every_method_next_to_what_was_published(made):
+    for experiment in made.experiments.values():
+        (line, *_) = [x for x in made.lines if x.startswith(f"| {experiment['label']} |")]
+        _, _, _, published, reproduced, *_ = (cell.strip() for cell in line.split("|"))
+        assert 0 < float(reproduced) <= 1
+        assert bool(published) == bool(experiment["published"])
