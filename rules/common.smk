@@ -19,6 +19,8 @@ from crossmodal.source import code
 shell.prefix("set -euo pipefail; export PYTHONPATH=src; ")
 
 try:
+    for path in workflow.configfiles:
+        params.refuse_repeats(path)
     PARAMS = params.parse(config, Path(".snakemake/params-checked.json"))
 except CrossmodalError as error:
     raise WorkflowError(str(error))

@@ -240,6 +240,13 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path, content):
         params.read(path)
 
 
+def test_a_key_that_is_there_twice_is_told_with_both_lines(tmp_path):
+    path = tmp_path / "params.yaml"
+    path.write_text("a: {b: &x {c: 1}}\nlist:\n- d: *x\n  e: 1\n  d: 2\n")
+    with pytest.raises(CrossmodalError, match="line 5: key 'd' is there already, in line 3"):
+        params.refuse_repeats(path)
+
+
 def test_an_empty_file_lacks_every_required_key(tmp_path):
     (tmp_path / "params.yaml").write_text("# nothing yet\n")
     with pytest.raises(CrossmodalError) as caught:

@@ -241,11 +241,34 @@ def _key(config: dict[str, Any]) -> str:
 
 def read(path: Path) -> Params:
     """Read and check a params.yaml."""
+    refuse_repeats(path)
+    return parse(yaml.safe_load(Path(path).read_text(encoding="utf-8")) or {})
+
+
+def refuse_repeats(path: Path) -> None:
+    """Check that no mapping of a YAML file has a key twice: readers would drop the first one.
+
+    Raises:
+        CrossmodalError: With the lines of both, or if the file is no YAML.
+    """
     try:
-        config = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        todo = [yaml.compose(Path(path).read_text(encoding="utf-8"), yaml.CSafeLoader)]
     except (OSError, yaml.YAMLError) as error:
         raise CrossmodalError(f"{path}: {error}") from error
-    return parse(config or {})
+    while todo:
+        node = todo.pop()
+        if isinstance(node, yaml.MappingNode):
+            lines: dict[str, int] = {}
+            for key, value in node.value:
+                name, line = str(key.value), key.start_mark.line + 1
+                if lines.setdefault(name, line) != line:
+                    raise CrossmodalError(
+                        f"{path}: line {line}: key {name!r} is there already, in line "
+                        f"{lines[name]}; remove one"
+                    )
+                todo.append(value)
+        elif isinstance(node, yaml.SequenceNode):
+            todo += node.value
 
 
 def _check_published(source: Published, where: str) -> None:
