@@ -134,7 +134,7 @@ rule plot:
 rule map:
     input:
         embeddings=lambda wc: f"embeddings/{mapped(wc)}/seed0.h5",
-        items=lambda wc: f"data/prepared/{map_dataset(wc)}/items.csv",
+        dataset=lambda wc: f"data/prepared/{map_dataset(wc)}/items.csv",
     output:
         report(
             "results/figures/{table}/map.svg",
