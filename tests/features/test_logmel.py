@@ -173,6 +173,27 @@ def test_every_usual_rate_and_number_of_channels_is_read(rate, channels):
     assert abs(len(read_speech(encode(samples, rate), "m")) - RATE) <= 1
 
 
+@pytest.mark.parametrize(
+    "clip",
+    [
+        torch.zeros(0),
+        torch.zeros(900),
+        torch.full((900,), 0.5),
+        torch.full((900,), 0.1),
+        torch.ones(1),
+        torch.tensor([[0.5, -0.5]] * 900),
+    ],
+)
+@pytest.mark.parametrize("rate", [RATE, 44_100])
+def test_a_clip_without_sound_is_silence(clip, rate):
+    samples = read_speech(encode(clip, rate), "m")
+    frames = LOGMEL.spectrogram(samples)
+    assert frames.shape == (1 + max(400, len(samples)) // 160, 40)
+    if rate == RATE and len(clip) != 1:  # both ends of a resampled clip sound, one sample does
+        assert (frames == 0).all()
+    assert frames.isfinite().all()
+
+
 def test_two_samples_are_enough():
     frames = LOGMEL.spectrogram(read_speech(encode(torch.tensor([0.1, -0.1])), "m"))
     assert frames.shape == (3, 40)
@@ -189,17 +210,11 @@ def with_rate(hertz):
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (encode(torch.zeros(0)), "holds no samples"),
-        (encode(torch.zeros(0), 44_100), "holds no samples"),
-        (encode(torch.zeros(900)), "is silent, all 900 samples are the same"),
-        (encode(torch.full((900,), 0.5)), "is silent"),
-        (encode(torch.ones(1)), "is silent"),
-        (encode(torch.tensor([[0.5, -0.5]] * 900)), "is silent"),
         (with_rate(1_048_573), "cannot be brought to 16000 Hz"),
         (encode(noise(9000), 1), "says that it has 9000 samples at 1 Hz"),
     ],
 )
-def test_a_clip_without_sound_or_of_an_impossible_rate_is_refused(content, reason):
+def test_a_clip_of_an_impossible_rate_is_refused(content, reason):
     with pytest.raises(CrossmodalError, match=rf"speech/7\.wav' .*{reason}"):
         read_speech(content, "speech/7.wav")
 

@@ -95,13 +95,15 @@ class LogMel(Feature):
 def read_speech(content: bytes, member: str) -> torch.Tensor:
     """Decode a clip of any rate and number of channels to one channel at 16 kHz, (samples,).
 
+    A clip without a sound, or without a sample, is silence.
+
     Args:
         content: wav, flac or another format that libsndfile reads.
         member: Where the clip comes from, for messages.
 
     Raises:
-        CrossmodalError: If the clip cannot be decoded, is empty or silent, is longer than
-            `LONGEST`, or holds values that are no numbers.
+        CrossmodalError: If the clip cannot be decoded, is longer than `LONGEST`, or holds values
+            that are no numbers.
     """
     from soundfile import LibsndfileError
     from torchaudio.functional import resample
@@ -112,7 +114,8 @@ def read_speech(content: bytes, member: str) -> torch.Tensor:
         raise _refusal(member, f"is no audio ({error.error_string})") from error
     except (ValueError, MemoryError) as error:
         raise _refusal(member, str(error)) from error
-    return resample(torch.from_numpy(samples), rate, RATE)
+    clip = torch.from_numpy(samples)
+    return resample(clip, rate, RATE) if len(clip) else clip
 
 
 def _decode(content: bytes) -> tuple[np.ndarray, int]:
@@ -129,12 +132,7 @@ def _decode(content: bytes) -> tuple[np.ndarray, int]:
         samples = clip.read(dtype="float32", always_2d=True)
     if not np.isfinite(samples).all():
         raise ValueError("holds NaN or infinite samples")
-    mono = samples.mean(axis=1)
-    if not len(mono):
-        raise ValueError("holds no samples")
-    if (mono == mono[0]).all():
-        raise ValueError(f"is silent, all {len(mono)} samples are the same")
-    return mono, rate
+    return samples.mean(axis=1), rate
 
 
 def _refusal(member: str, reason: str) -> CrossmodalError:
