@@ -64,8 +64,8 @@ class SpeechImageMethod(GradientMethod):
 
     def trunk(self) -> nn.Module:
         """The image network, with the weights to begin with if they are at hand."""
-        if self.pretrained or not self.weights:
-            return backbones.make_network(self.image_network, self.pretrained, seed=0)
+        if self.initial_weights or not self.weights:
+            return backbones.make_network(self.image_network, self.initial_weights, seed=0)
         return backbones.untrained(self.image_network)
 
     def place(self, train: Split) -> None:

@@ -44,7 +44,7 @@ class GradientMethod(Method):
         continues: Whether the epochs of a later phase go on counting at that epoch, or begin at 0.
         phase: The present one, from 0.
         accumulate: Batches whose mean gradient makes one step; each keeps its own negatives.
-        pretrained: File of weights to begin with, set by `fit`; see `Method.weights`.
+        initial_weights: File of weights to begin with, set by `fit`; see `Method.weights`.
         network: Set by `fit` and `restore`.
     """
 
@@ -54,7 +54,7 @@ class GradientMethod(Method):
     continues: bool = True
     phase: int = 0
     accumulate: int = 1
-    pretrained: Path | None = None
+    initial_weights: Path | None = None
     network: nn.Module
 
     @abstractmethod
@@ -116,7 +116,7 @@ class GradientMethod(Method):
             CrossmodalError: If the loss becomes NaN or infinite.
         """
         torch.manual_seed(run.seed)
-        self.phase, self.pretrained = 0, run.weights
+        self.phase, self.initial_weights = 0, run.weights
         self.network = self.build(train.views).to(device())
         self.place(train)
         state = _Progress(self, run)
