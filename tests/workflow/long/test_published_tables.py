@@ -29,7 +29,7 @@ TABLES = {
     "sam_nuswide_top10": "nuswide",
 }
 NETWORK = {"backbone": "squeezenet1_1", "weights": "random"}
-BRIEF = {"epochs": 2, "batch": 40, "iterations": 5, "neighbours": 20}
+BRIEF = {"epochs": 2, "batch": 40, "iterations": 5, "neighbours": 20, "landmarks": 60, "dims": 4}
 BRIEF |= dict.fromkeys(("pretraining_epochs", "classifier_epochs", "correspondence_epochs"), 2)
 
 
@@ -53,8 +53,10 @@ def small():
     """The project's params, brief."""
     full = yaml.safe_load((ROOT / "params.yaml").read_text())
     full["features"]["vgg19_centre"] |= NETWORK
-    full["methods"] = {name: brief(options) for name, options in full["methods"].items()}
-    for spec in full["experiments"].values():
+    shown = [full["experiments"][e] for name in TABLES for e in full["tables"][name]["experiments"]]
+    for method in {spec["method"] for spec in shown}:
+        full["methods"][method] = brief(full["methods"][method])
+    for spec in shown:
         spec["options"] = brief(spec.get("options", {}))
         spec["search"] = {}
     return params.parse(full)
