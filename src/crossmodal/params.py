@@ -255,8 +255,12 @@ def refuse_repeats(path: Path) -> None:
         todo = [yaml.compose(Path(path).read_text(encoding="utf-8"), yaml.CSafeLoader)]
     except (OSError, yaml.YAMLError) as error:
         raise CrossmodalError(f"{path}: {error}") from error
+    seen: set[int] = set()
     while todo:
         node = todo.pop()
+        if id(node) in seen:  # an anchor's content stands wherever it is named
+            continue
+        seen.add(id(node))
         if isinstance(node, yaml.MappingNode):
             lines: dict[str, int] = {}
             for key, value in node.value:
