@@ -36,7 +36,7 @@ def pool_steps(
     """
     if similarity != "sisa":
         return steps, counts
-    inside = _inside(steps, counts)[:, :, None]  # (m, t, 1)
+    inside = steps_inside(steps, counts)[:, :, None]  # (m, t, 1)
     means = steps.where(inside, 0).sum(1, keepdim=True) / inside.sum(1, keepdim=True)
     return means, torch.ones_like(counts)
 
@@ -52,7 +52,7 @@ def paired_scores(
         counts: How many steps each clip has, (b,).
         similarity: Which.
     """
-    return _reduce(places @ steps.transpose(1, 2), _inside(steps, counts)[:, None], similarity)
+    return _reduce(places @ steps.transpose(1, 2), steps_inside(steps, counts)[:, None], similarity)
 
 
 def all_scores(
@@ -66,7 +66,7 @@ def all_scores(
         counts: How many steps each clip has, (m,).
         similarity: Which.
     """
-    inside = _inside(steps, counts)[:, None]  # (m, 1, t)
+    inside = steps_inside(steps, counts)[:, None]  # (m, 1, t)
     size = max(1, BLOCK_NUMBERS // (places.shape[1] * steps.shape[0] * steps.shape[1]))
     blocks = [
         _reduce(torch.einsum("nld,mtd->nmlt", block, steps), inside, similarity)
@@ -75,8 +75,13 @@ def all_scores(
     return torch.cat(blocks)
 
 
-def _inside(steps: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
-    """Which steps are of the clip, not of its padding: (m, t)."""
+def steps_inside(steps: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
+    """Which steps are of the clip, not of its padding: (m, t).
+
+    Args:
+        steps: (m, t, d).
+        counts: How many steps each clip has, (m,).
+    """
     places = torch.arange(steps.shape[1], device=steps.device)
     return places < counts.to(steps.device)[:, None]
 

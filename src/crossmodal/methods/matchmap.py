@@ -20,7 +20,14 @@ from crossmodal.devices import device
 from crossmodal.encoders.sequences import Sequences
 from crossmodal.encoders.speech import SpeechNetwork, SpeechSteps
 from crossmodal.losses import draw_impostors, impostor_loss, semi_hard_loss
-from crossmodal.matchmaps import Similarity, all_scores, paired_scores, pool_places, pool_steps
+from crossmodal.matchmaps import (
+    Similarity,
+    all_scores,
+    paired_scores,
+    pool_places,
+    pool_steps,
+    steps_inside,
+)
 from crossmodal.methods.base import Direction
 from crossmodal.pictures import Pictures
 from crossmodal.speech_image import (
@@ -157,8 +164,7 @@ class Matchmap(SpeechImageMethod):
             return steps
         longest = max(1, int(clips.lengths.max()) // self._stride)
         steps = pad(steps, (0, 0, 0, max(0, longest - steps.shape[1])))[:, :longest]
-        inside = torch.arange(longest, device=steps.device) < counts[:, None]
-        return steps.masked_fill(~inside[:, :, None], torch.nan)
+        return steps.masked_fill(~steps_inside(steps, counts)[:, :, None], torch.nan)
 
     def score(self, queries: np.ndarray, gallery: np.ndarray, direction: Direction) -> np.ndarray:
         """Score (q, g) of the matchmaps."""
