@@ -16,6 +16,8 @@ PYTEST := OMP_NUM_THREADS=1 pytest --numprocesses auto --dist loadfile
 export PATH := $(abspath $(VENV))/bin:$(PATH)
 export VIRTUAL_ENV := $(abspath $(VENV))
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# compiled modules are kept, or each of the many processes compiles all that it imports again
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: tables test test-workflow test-kubernetes test-slurm lint lock
 
