@@ -145,10 +145,20 @@ def embed_spec(wildcards):
     return spec("embed", "methods", {k: job[k] for k in ("plugin", "views", "labels")})
 
 
+def scored_spec(step, experiment, **shown):
+    """What follows from embeddings; the method's options come with these."""
+    plugin = PARAMS.fit_job(experiment)["plugin"]
+    return spec(step, "methods", {"plugin": plugin, **shown})
+
+
 def evaluate_spec(wildcards):
-    """What the metrics depend on, besides the embeddings; the method's options come with them."""
-    plugin = PARAMS.fit_job(wildcards.experiment)["plugin"]
-    return spec("evaluate", "methods", {"plugin": plugin})
+    """What the metrics depend on."""
+    return scored_spec("evaluate", wildcards.experiment)
+
+
+def within_spec(wildcards):
+    """What the metrics within a modality depend on."""
+    return scored_spec("within", wildcards.experiment)
 
 
 def experiment_runs(wildcards):
@@ -182,20 +192,21 @@ def shown_files(wildcards):
 
 
 def examples_spec(wildcards):
-    """What a page of examples depends on; the method's options come with the embeddings."""
-    plugin = PARAMS.fit_job(wildcards.experiment)["plugin"]
+    """What a page of examples depends on."""
     label = PARAMS.experiments[wildcards.experiment].row()
-    return spec("examples", "methods", {"plugin": plugin, "label": label})
+    return scored_spec("examples", wildcards.experiment, label=label)
 
 
-def all_runs(experiments):
+def all_runs(experiments, folder="results/runs"):
     """Metrics of all runs of some experiments."""
-    return [f"results/runs/{e}/seed{seed}.json" for e in experiments for seed in PARAMS.seeds_of(e)]
+    return [f"{folder}/{e}/seed{seed}.json" for e in experiments for seed in PARAMS.seeds_of(e)]
 
 
 def table_runs(wildcards):
     """Metrics of all runs that a table shows."""
-    return all_runs(PARAMS.tables[wildcards.table].experiments)
+    table = PARAMS.tables[wildcards.table]
+    folder = {"cross-modal": "results/runs", "intra-modal": "results/within"}[table.retrieval]
+    return all_runs(table.experiments, folder)
 
 
 def table_figures(wildcards):
@@ -250,10 +261,9 @@ def shown_spec(step, **shown):
 
 
 def similarity_spec(wildcards):
-    """What a matrix of scores depends on, besides the embeddings."""
-    experiment = PARAMS.experiments[wildcards.experiment]
-    plugin = PARAMS.fit_job(wildcards.experiment)["plugin"]
-    return spec("similarity", "methods", {"plugin": plugin, "title": experiment.row()})
+    """What a matrix of scores depends on."""
+    title = PARAMS.experiments[wildcards.experiment].row()
+    return scored_spec("similarity", wildcards.experiment, title=title)
 
 
 def table_spec(wildcards):

@@ -23,8 +23,29 @@ rule metrics:
     params:
         spec=evaluate_spec,
     shell:
-        "python -m crossmodal evaluate {params.spec:q} {output} --embeddings {input}"
-        " --seed {wildcards.seed} 2>&1 | tee {log}"
+        "python -m crossmodal evaluate {output} --embeddings {input} --seed {wildcards.seed}"
+        " 2>&1 | tee {log}"
+
+
+rule within:
+    input:
+        "embeddings/{experiment}/seed{seed}.h5",
+    output:
+        "results/within/{experiment}/seed{seed}.json",
+    log:
+        "logs/evaluate/{experiment}/seed{seed}.within.log",
+    conda:
+        "../envs/crossmodal.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=60,
+        gpu=0,
+    params:
+        spec=within_spec,
+    shell:
+        "python -m crossmodal within {output} --embeddings {input} --seed {wildcards.seed}"
+        " 2>&1 | tee {log}"
 
 
 rule examples:

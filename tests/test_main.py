@@ -44,9 +44,14 @@ CALLS = {
         [SPEC, Path("a.h5"), Path("data"), Path("of"), Path("model")],
     ),
     "evaluate": (
-        [json.dumps(SPEC), "a.json", "--embeddings", "a.h5", "--seed", "3"],
+        ["a.json", "--embeddings", "a.h5", "--seed", "3"],
         "evaluate.evaluate",
-        [SPEC, Path("a.json"), Path("a.h5"), 3],
+        [Path("a.json"), Path("a.h5"), 3],
+    ),
+    "within": (
+        ["a.json", "--embeddings", "a.h5", "--seed", "3"],
+        "within.within",
+        [Path("a.json"), Path("a.h5"), 3],
     ),
     "examples": (
         [json.dumps(SPEC), "a.html", "--dataset", "data", "--embeddings", "a.h5"],

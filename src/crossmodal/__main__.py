@@ -121,7 +121,6 @@ def embed(
 
 @app.command()
 def evaluate(
-    spec: Spec,
     output: Output,
     embeddings: Annotated[Path, typer.Option(help="Embeddings of the run.")],
     seed: Seed,
@@ -129,7 +128,19 @@ def evaluate(
     """Compute all metrics of both directions, and those of the controls."""
     from crossmodal.steps.evaluate import evaluate
 
-    evaluate(spec, output, embeddings, seed)
+    evaluate(output, embeddings, seed)
+
+
+@app.command()
+def within(
+    output: Output,
+    embeddings: Annotated[Path, typer.Option(help="Embeddings of the run.")],
+    seed: Seed,
+) -> None:
+    """Compute the metrics of the retrieval within each modality, and those of the controls."""
+    from crossmodal.steps.within import within
+
+    within(output, embeddings, seed)
 
 
 @app.command()

@@ -14,7 +14,6 @@ from crossmodal.evaluation.retrieval import (
     inner_product,
     over_blocks,
     per_query,
-    precision_scope,
     rsum,
     unit_rows,
 )
@@ -219,15 +218,12 @@ def test_pools_that_do_not_fit_are_refused(captioned):
 
 def test_precision_among_all_documents_is_the_share_of_relevant_ones(labelled):
     queries, gallery = labelled
-    wide = Pool(gallery.embeddings[:200], gallery.items[:200], gallery.labels[:200])
-    found = precision_scope(queries, wide, dot, block_bytes=1)
-    assert list(found) == [1, 2, 5, 10, 20, 50, 100, 200]
-    shared = (queries.labels[:, None] & wide.labels).any(axis=2)
-    assert found[200] == pytest.approx(shared.mean())
 
+    def score_rows(rows):
+        return dot(queries.embeddings[rows], gallery.embeddings)
 
-def test_without_labels_the_precision_counts_the_own_item(captioned):
-    images, captions = captioned
-    found = precision_scope(images, captions)
-    assert found[200] == pytest.approx(CAPTIONS / 200)
-    assert found[1] == pytest.approx(evaluate(images, captions)["R@1"] / 100)
+    found = per_query(queries, gallery, score_rows, scopes=[1, len(gallery)], block_bytes=1)
+    shared = (queries.labels[:, None] & gallery.labels).any(axis=2)
+    assert found["precision"].shape == (len(queries), 2)
+    assert found["precision"][:, 1] == pytest.approx(shared.mean(axis=1))
+    assert "precision" not in per_query(queries, gallery, score_rows)

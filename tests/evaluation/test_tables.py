@@ -124,11 +124,10 @@ def test_time_and_memory_belong_to_the_whole_run():
     assert row.cells["both", "peak memory (MB)"].show_reproduced() == "300 ± 0"
 
 
-def test_a_table_of_retrieval_within_modalities_shows_nothing_else():
-    run = make_run(0.3)
-    within = {"image-to-image": {"mAP": 0.6, "queries": 5.0, "gallery": 5.0}}
-    run["intra_modal"] = {"test": within, "controls": dict.fromkeys(run["controls"], within)}
-    table = make_table(["cca"]).model_copy(update={"retrieval": "intra-modal"})
+def test_directions_of_a_table_are_those_of_its_runs():
+    found = {"image-to-image": {"mAP": 0.6, "queries": 5.0, "gallery": 5.0}}
+    run = {"test": found, "controls": dict.fromkeys(["random", "constant", "perfect"], found)}
+    table = make_table(["cca"])
     rows = make_rows(table, {"cca": make_experiment("CCA")}, {"cca": [run]})
     assert [list(row.cells) for row in rows] == [[("image-to-image", "mAP")]] * 4
 

@@ -7,7 +7,7 @@ from crossmodal.steps.examples import examples
 
 
 def page_of(run, output, **spec):
-    spec = {"plugin": run.spec["plugin"], "label": "Best & first", "code": "0123"} | spec
+    spec = {"label": "Best & first", "code": "0123"} | spec
     examples(spec, output, run.data.folder, run.embeddings)
     return output.read_text(encoding="utf-8")
 

@@ -11,7 +11,7 @@ def test_the_picture_has_one_row_of_each_item_in_both_views(run_toy, monkeypatch
     run, drawn = run_toy(), []
     monkeypatch.setattr(step, "draw_matrix", lambda *what: drawn.append(what))
     monkeypatch.setattr(step, "ITEMS", 10)
-    spec = {"plugin": run.spec["plugin"], "title": "Toy"}
+    spec = {"title": "Toy"}
     step.similarity(spec, Path("toy.svg"), run.embeddings)
     with h5py.File(run.embeddings) as file:
         image, text = (file["test"][m] for m in ("image", "text"))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from crossmodal.evaluation.metrics import first_rank
-from crossmodal.evaluation.retrieval import Pool, Score, over_blocks, same_item, shares_label
+from crossmodal.evaluation.retrieval import Pool, ScoreRows, over_blocks, same_item, shares_label
 
 QUERIES = 10
 RESULTS = 5
@@ -31,14 +31,14 @@ class Example:
 
 
 def draw_examples(
-    queries: Pool, gallery: Pool, score: Score, by_label: bool, seed: int
+    queries: Pool, gallery: Pool, score_rows: ScoreRows, by_label: bool, seed: int
 ) -> dict[str, list[Example]]:
     """Some queries at random, and the failures: those whose first relevant document comes last.
 
     Args:
         queries: What is asked.
         gallery: What is searched; has a document of each query's item.
-        score: See `evaluate`.
+        score_rows: Scores (rows, n) of the queries in a slice against the gallery.
         by_label: Relevant is what shares a label, instead of the item.
         seed: Draws the queries.
 
@@ -52,7 +52,7 @@ def draw_examples(
     count = min(RESULTS, len(gallery))
 
     def measure(rows: slice) -> dict[str, np.ndarray]:
-        scores = score(queries.embeddings[rows], gallery.embeddings)
+        scores = score_rows(rows)
         relevant = relevance(queries, gallery, rows)
         best = np.argpartition(-scores, count - 1, axis=1)[:, :count]
         order = np.argsort(-np.take_along_axis(scores, best, 1), axis=1)

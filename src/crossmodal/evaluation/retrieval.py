@@ -14,7 +14,6 @@ from crossmodal.errors import CrossmodalError
 from crossmodal.evaluation.metrics import average_precision, first_hit, precision_at
 
 RECALL_DEPTHS = (1, 5, 10)
-SCOPES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 BLOCK_BYTES = 256 * 2**20
 BYTES_PER_SCORE = 12  # a float32 score, a float32 count of shared labels, four booleans
 
@@ -127,6 +126,7 @@ def per_query(
     score_rows: ScoreRows,
     *,
     cutoffs: Sequence[int] = (50,),
+    scopes: Sequence[int] = (),
     block_bytes: int = BLOCK_BYTES,
     threads: int = 1,
 ) -> dict[str, np.ndarray]:
@@ -137,12 +137,14 @@ def per_query(
         gallery: What is searched.
         score_rows: Scores (rows, n) of the queries in a slice against the gallery.
         cutoffs: R of each AP@R.
+        scopes: K of each precision.
         block_bytes: See `over_blocks`.
         threads: See `over_blocks`.
 
     Returns:
         'AP' and 'AP@R' if there are labels; 'R@K', 'rank' and both with '_pessimistic';
-        'relevant', the number of documents sharing a label or else the item. All (q,).
+        'relevant', the number of documents sharing a label or else the item. All (q,). With
+        `scopes`, 'precision' (q, len(scopes)) of the same relevance.
 
     Raises:
         CrossmodalError: If only one side has labels or a score is NaN.
@@ -158,6 +160,8 @@ def per_query(
             relevant = shares_label(queries, gallery, rows)
             values["AP"] = average_precision(scores, relevant)
             values |= {f"AP@{r}": average_precision(scores, relevant, r) for r in cutoffs}
+        if scopes:
+            values["precision"] = precision_at(scopes, scores, relevant)
         return values | {"relevant": np.count_nonzero(relevant, axis=1)}
 
     return over_blocks(
@@ -225,44 +229,6 @@ def evaluate(
         queries, gallery, score_rows, cutoffs=cutoffs, block_bytes=block_bytes, threads=threads
     )
     return summary(values, len(gallery))
-
-
-def precision_scope(
-    queries: Pool,
-    gallery: Pool,
-    score: Score = inner_product,
-    *,
-    block_bytes: int = BLOCK_BYTES,
-    threads: int = 1,
-) -> dict[int, float]:
-    """Mean precision among the first K documents for each scope K, the curve of CMOLRS's figure 3.
-
-    Relevant is what shares a label or, without labels, the item.
-
-    Args:
-        queries: What is asked.
-        gallery: What is searched.
-        score: See `evaluate`.
-        block_bytes: See `over_blocks`.
-        threads: See `over_blocks`.
-
-    Returns:
-        Precision in 0..1 by scope; scopes beyond the gallery are left out.
-
-    Raises:
-        CrossmodalError: If a score is NaN.
-    """
-    scopes = [scope for scope in SCOPES if scope <= len(gallery)]
-    relevance = same_item if queries.labels is None else shares_label
-
-    def measure(rows: slice) -> dict[str, np.ndarray]:
-        scores = score(queries.embeddings[rows], gallery.embeddings)
-        return {"precision": precision_at(scopes, scores, relevance(queries, gallery, rows))}
-
-    values = over_blocks(
-        measure, len(queries), len(gallery), block_bytes=block_bytes, threads=threads
-    )
-    return dict(zip(scopes, values["precision"].mean(axis=0).tolist(), strict=True))
 
 
 def rsum(first: Mapping[str, float], second: Mapping[str, float]) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 from crossmodal.evaluation.costs import COSTS, MEMORY, TIME, costs
 from crossmodal.evaluation.published import Published, published_values
 from crossmodal.evaluation.starts import STARTS, outcome
-from crossmodal.schema import Experiment, Retrieval, Table
+from crossmodal.schema import Experiment, Table
 
 DECIMALS = {"mAP": 3, "R@": 1, "rsum": 1, "MedR": 1, "MeanR": 1}
 DECIMALS |= {STARTS: 1, "positives": 3, "negatives": 3}
@@ -90,17 +90,17 @@ def make_rows(
     Args:
         table: What the table shows.
         experiments: The table's experiments by name.
-        runs: Metrics of each experiment's seeds, as `evaluate` wrote them.
+        runs: Metrics of each experiment's seeds, as `evaluate` or `within` wrote them.
     """
     rows, controls = [], {}
     for name in table.experiments:
         spec = experiments[name]
         published = published_values(spec.published) if spec.published else {}
-        results = [metrics_of(run, table.metrics, table.retrieval) for run in runs[name]]
+        results = [metrics_of(run, table.metrics) for run in runs[name]]
         rows.append(Row(name, spec.row(), spec.dataset, _cells(table, published, results)))
         sizes = [(d, m["queries"], m["gallery"]) for d, m in results[0].items() if "-to-" in d]
         for scorer in CONTROLS:
-            found = [_part(run, table.retrieval)["controls"][scorer] for run in runs[name]]
+            found = [run["controls"][scorer] for run in runs[name]]
             key = (spec.dataset, spec.labels, *sizes, scorer)
             controls.setdefault(
                 key, Row("", f"({scorer} scores)", spec.dataset, _cells(table, {}, found))
@@ -118,28 +118,19 @@ def _cite(table: Table, label: str, source: Published) -> Row:
     return Row("", label, source.dataset, cells)
 
 
-def metrics_of(
-    run: dict[str, Any], wanted: list[str], retrieval: Retrieval = "cross-modal"
-) -> dict[str, dict[str, float]]:
+def metrics_of(run: dict[str, Any], wanted: list[str]) -> dict[str, dict[str, float]]:
     """Metrics of a run on the test split by direction; what it has but once is under `both`.
 
     Args:
-        run: As `evaluate` wrote it.
+        run: As `evaluate` or `within` wrote it.
         wanted: Metrics; those of a whole run are added if they are among these.
-        retrieval: Between the modalities or within each.
     """
     both: dict[str, float] = {}
     if STARTS in wanted:
         both |= outcome(run)
     if not COSTS.isdisjoint(wanted):
         both |= costs(run)
-    test = _part(run, retrieval)["test"]
-    return test | {"both": test.get("both", {}) | both}
-
-
-def _part(run: dict[str, Any], retrieval: Retrieval) -> dict[str, Any]:
-    """What has the metrics of a kind of retrieval, and those of the controls."""
-    return run if retrieval == "cross-modal" else run["intra_modal"]
+    return run["test"] | {"both": run["test"].get("both", {}) | both}
 
 
 def _cells(

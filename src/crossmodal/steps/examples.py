@@ -4,16 +4,11 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-import h5py
-
-from crossmodal import plugins
+from crossmodal.evaluation.embedded import read_embedded
 from crossmodal.evaluation.examples import Example, draw_examples
-from crossmodal.evaluation.selection import directions
 from crossmodal.files import write_text
-from crossmodal.methods.base import Method
 from crossmodal.prepared import Prepared
 from crossmodal.showing import Showing
-from crossmodal.steps.evaluate import read_pools
 
 STYLE = """
 body { font-family: sans-serif; margin: 2em; }
@@ -31,7 +26,7 @@ def examples(spec: dict[str, Any], output: Path, folder: Path, embeddings: Path)
     """Write the page, one HTML file that needs no other one.
 
     Args:
-        spec: `plugin` of the method and `label` of the experiment.
+        spec: `label` of the experiment.
         output: The page.
         folder: Folder of the prepared dataset.
         embeddings: Embedding file of the run.
@@ -39,22 +34,17 @@ def examples(spec: dict[str, Any], output: Path, folder: Path, embeddings: Path)
     Raises:
         CrossmodalError: If an input is missing or damaged.
     """
-    facts, splits = read_pools(embeddings)
-    method: Method = plugins.make("methods", spec["plugin"], facts["options"], "options")
-    pools, showing = splits["test"], Showing(Prepared(folder))
-    by_label = method.task == "category" and all(p.labels is not None for p in pools.values())
-    with h5py.File(embeddings) as file:
-        ids = {m: file["test"][m]["ids"].asstr()[()].tolist() for m in pools}
+    embedded, showing = read_embedded(embeddings), Showing(Prepared(folder))
     parts = [f"<h1>{escape(spec['label'])}</h1>"]
-    for pair in directions(list(pools)):
+    for pair in embedded.directions():
         drawn = draw_examples(
-            *(pools[m] for m in pair),
-            lambda q, g, pair=pair: method.score(q, g, pair),
-            by_label,
-            facts["seed"],
+            *(embedded.splits["test"][m] for m in pair),
+            embedded.scorer("test", *pair),
+            embedded.by_label,
+            embedded.facts["seed"],
         )
         for name, title in PARTS.items():
-            rows = [_row(showing, pair, ids, example) for example in drawn[name]]
+            rows = [_row(showing, pair, embedded.ids, example) for example in drawn[name]]
             parts += [f"<h2>{' to '.join(pair)}</h2><h3>{title}</h3>", _table(rows)]
     body = "\n".join(parts)
     write_text(

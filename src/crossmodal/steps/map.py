@@ -9,10 +9,10 @@ from sklearn.manifold import TSNE
 
 from crossmodal.data import label_names
 from crossmodal.errors import CrossmodalError
+from crossmodal.evaluation.embedded import read_embedded
 from crossmodal.evaluation.figures import Group, draw_points
 from crossmodal.evaluation.retrieval import unit_rows
 from crossmodal.prepared import Prepared
-from crossmodal.steps.evaluate import read_pools
 
 MARKERS = ("o", "^")
 PERPLEXITY = 30
@@ -34,13 +34,13 @@ def draw_map(spec: dict[str, Any], output: Path, folder: Path, embeddings: Path)
     Raises:
         CrossmodalError: If an input is missing or damaged, or there is no such label.
     """
-    facts, splits = read_pools(embeddings)
+    embedded = read_embedded(embeddings)
     known = label_names(Prepared(folder), spec["protocol"])
     if not known:
         raise CrossmodalError(f"{folder}: the dataset has no labels, which a map shows")
     kinds_of = _kinds(spec["labels"], known)
     rows, kinds, sides = [], [], []
-    for modality, pool in splits["test"].items():
+    for modality, pool in embedded.splits["test"].items():
         found = kinds_of(pool.labels)
         kept = np.flatnonzero(found >= 0)
         kept = kept[:: -(-len(kept) // LARGEST) or 1]
@@ -48,7 +48,7 @@ def draw_map(spec: dict[str, Any], output: Path, folder: Path, embeddings: Path)
         kinds.append(found[kept])
         sides += [modality] * len(kept)
     names = [*(f"{label} only" for label in spec["labels"]), "both"] if spec["labels"] else known
-    points = _plane(np.concatenate(rows), facts["seed"])
+    points = _plane(np.concatenate(rows), embedded.facts["seed"])
     draw_points(output, _groups(points, np.concatenate(kinds), sides, names), spec["title"])
 
 

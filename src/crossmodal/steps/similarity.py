@@ -5,11 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from crossmodal import plugins
+from crossmodal.evaluation.embedded import read_embedded
 from crossmodal.evaluation.figures import draw_matrix
 from crossmodal.evaluation.retrieval import Pool
-from crossmodal.methods.base import Method
-from crossmodal.steps.evaluate import read_pools
 
 ITEMS = 100
 
@@ -18,17 +16,16 @@ def similarity(spec: dict[str, Any], output: Path, embeddings: Path) -> None:
     """Draw the scores of the first items, one row of each view, figure 8 of Cheng et al. 2022.
 
     Args:
-        spec: `plugin` of the method, `title` of the figure; options come with the embeddings.
+        spec: `title` of the figure.
         output: The SVG.
         embeddings: Embedding file of the run.
 
     Raises:
         CrossmodalError: If the embedding file is missing or damaged.
     """
-    facts, splits = read_pools(embeddings)
-    method: Method = plugins.make("methods", spec["plugin"], facts["options"], "options")
-    (first, queries), (second, gallery) = splits["test"].items()
-    scores = method.score(_first_rows(queries), _first_rows(gallery), (first, second))
+    embedded = read_embedded(embeddings)
+    (first, queries), (second, gallery) = embedded.splits["test"].items()
+    scores = embedded.method.score(_first_rows(queries), _first_rows(gallery), (first, second))
     draw_matrix(output, scores, spec["title"], (f"number of the {second}", f"of the {first}"))
 
 

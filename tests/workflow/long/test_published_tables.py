@@ -99,7 +99,7 @@ def fit_and_evaluate(small, experiment, folder):
     train(job, model, folder / "data", folder, folder, 0)
     embeddings, metrics = folder / f"{experiment}.h5", folder / experiment / "seed0.json"
     embed(job, embeddings, folder / "data", folder, model)
-    evaluate(job, metrics, embeddings, 0)
+    evaluate(metrics, embeddings, 0)
     return metrics
 
 
