@@ -7,6 +7,7 @@ import torch
 from crossmodal.errors import CrossmodalError
 from crossmodal.evaluation.selection import selection_score
 from crossmodal.methods import lrbs
+from crossmodal.methods.base import Run
 from crossmodal.methods.lrbs import LRBS, Descent, Relations
 from crossmodal.store import Ragged
 
@@ -115,6 +116,35 @@ def test_items_without_a_label_are_in_no_pair(fitted, labelled, scores):
     unlabelled = np.vstack([labels, np.zeros((2, 4), bool)])
     other = fitted(LRBS(**OPTIONS | {"normalise": "centre-l2"}), more, unlabelled)
     np.testing.assert_allclose(scores(other, views), scores(method, views), atol=1e-4)
+
+
+@pytest.mark.parametrize("stop", [1, 7])
+def test_a_killed_fit_goes_on_from_its_checkpoint_to_the_same_result(
+    make_split, labelled, tmp_path, monkeypatch, stop
+):
+    monkeypatch.setattr("crossmodal.checkpoints.SECONDS", 0)
+    split, whole, expected = make_split(*labelled), LRBS(**OPTIONS), Run(0)
+    whole.fit(split, split, expected)
+    step, steps = Descent.step, []
+
+    def killed(self):
+        if len(steps) == stop:
+            raise KeyboardInterrupt
+        steps.append(self)
+        return step(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Descent, "step", killed)
+        with pytest.raises(KeyboardInterrupt):
+            LRBS(**OPTIONS).fit(split, split, Run(0, tmp_path))
+    steps.clear()
+    monkeypatch.setattr(Descent, "step", lambda self: steps.append(self) or step(self))
+    method, run = LRBS(**OPTIONS), Run(0, tmp_path)
+    method.fit(split, split, run)
+    assert run.curve == expected.curve
+    assert len(steps) == len(expected.curve) - stop
+    for name, array in whole.state().items():
+        np.testing.assert_array_equal(method.state()[name], array)
 
 
 def test_labels_are_needed(fitted, labelled):

@@ -13,13 +13,14 @@ texts, in blocks of bounded size: seconds for 5,000 items on one core, half an h
 
 import math
 from collections.abc import Iterator
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import torch
 from pydantic import Field
 from torch.nn.functional import softplus
 
+from crossmodal.checkpoints import State, StateFile
 from crossmodal.data import Split, View
 from crossmodal.devices import device
 from crossmodal.linear.inputs import require_labels
@@ -28,6 +29,7 @@ from crossmodal.methods.base import Direction, Method, Run
 from crossmodal.online.preprocessing import Normalise, fit_preprocessing, preprocess
 from crossmodal.progress import track
 
+NUMBERS = ("momentum", "lipschitz", "objective")  # of a descent
 PAIRS_PER_BLOCK = {"cpu": 2**19, "cuda": 2**26}  # what caches hold, or what keeps a GPU busy
 
 
@@ -105,13 +107,18 @@ class LRBS(Method):
         matrix = torch.zeros_like(relations.gradient_at_zero)
         penalty = self.penalty * float(torch.linalg.matrix_norm(relations.gradient_at_zero, 2))
         descent = Descent(relations, matrix, penalty)
-        before = math.inf
-        for iteration in track(range(self.iterations), self.iterations, run.label):
+        file = StateFile(run.checkpoints)
+        if found := file.load():
+            descent.take_over(*found)
+            run.curve[:] = found[1]["curve"]
+        done = len(run.curve)
+        for iteration in track(range(done, self.iterations), self.iterations, run.label, done):
+            before = descent.objective
             objective = descent.step()
             run.curve.append({"iteration": iteration, "loss": objective})
             if abs(before - objective) <= self.tolerance * abs(objective):
                 break
-            before = objective
+            file.save_if_due(lambda: descent.state({"curve": run.curve}))
         return descent.matrix
 
 
@@ -192,6 +199,18 @@ class Descent:
         self.before, self.matrix = self.matrix, found
         self.momentum, self.objective = momentum, objective
         return objective
+
+    def state(self, facts: dict[str, Any]) -> State:
+        """Where it stands, besides other facts."""
+        arrays = {name: getattr(self, name).cpu().numpy() for name in ("matrix", "before")}
+        return arrays, facts | {name: getattr(self, name) for name in NUMBERS}
+
+    def take_over(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
+        """Go on from a state."""
+        for name, array in arrays.items():
+            setattr(self, name, torch.from_numpy(array).to(self.matrix))
+        for name in NUMBERS:
+            setattr(self, name, facts[name])
 
     def _descend(self, start: torch.Tensor) -> tuple[torch.Tensor, float]:
         """A proximal step from `start`, and the objective there."""
