@@ -1,24 +1,17 @@
 """Unfinished work, kept outside of the outputs that Snakemake deletes before a job."""
 
 import fcntl
-import json
 import shutil
 import sys
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from crossmodal.errors import CrossmodalError
-from crossmodal.files import digest, replacing
+from crossmodal.files import digest
 
 FOLDER = Path(".checkpoints")
-SECONDS = 10.0  # between two states, which take milliseconds to save
-
-State = tuple[dict[str, np.ndarray], dict[str, Any]]
 
 
 @contextmanager
@@ -57,36 +50,3 @@ def checkpoints(output: Path, job: Any, inputs: Iterable[Path]) -> Iterator[Path
         folder.mkdir(parents=True, exist_ok=True)
         yield folder
         shutil.rmtree(home)
-
-
-class StateFile:
-    """Arrays and facts of a learning that goes on, in one file.
-
-    Args:
-        folder: Where it is kept; None keeps nothing.
-    """
-
-    def __init__(self, folder: Path | None) -> None:
-        self.path = folder / "state.safetensors" if folder else None
-        self.saved = time.monotonic()
-
-    def load(self) -> State | None:
-        """What an earlier process saved."""
-        from safetensors import safe_open
-
-        if not self.path or not self.path.exists():
-            return None
-        with safe_open(self.path, "np") as file:
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-            return arrays, json.loads(file.metadata()["facts"])
-
-    def save_if_due(self, state: Callable[[], State]) -> None:
-        """Save what `state` returns, unless that was done a short while ago."""
-        from safetensors.numpy import save_file
-
-        if not self.path or time.monotonic() < self.saved + SECONDS:
-            return
-        arrays, facts = state()
-        with replacing(self.path) as temporary:
-            save_file(arrays, temporary, {"facts": json.dumps(facts)})
-        self.saved = time.monotonic()

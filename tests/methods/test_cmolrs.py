@@ -139,7 +139,7 @@ def test_the_curve_covers_all_triplets_and_the_loss_falls(kind):
 def test_a_killed_fit_goes_on_from_its_checkpoint_to_the_same_result(
     kind, chunks, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("crossmodal.checkpoints.SECONDS", 0)
+    monkeypatch.setattr("crossmodal.state.SECONDS", 0)
     whole, expected = fitted(kind=kind)
     run, method = Run(0, tmp_path), make(kind)
 

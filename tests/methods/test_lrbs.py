@@ -122,7 +122,7 @@ def test_items_without_a_label_are_in_no_pair(fitted, labelled, scores):
 def test_a_killed_fit_goes_on_from_its_checkpoint_to_the_same_result(
     make_split, labelled, tmp_path, monkeypatch, stop
 ):
-    monkeypatch.setattr("crossmodal.checkpoints.SECONDS", 0)
+    monkeypatch.setattr("crossmodal.state.SECONDS", 0)
     split, whole, expected = make_split(*labelled), LRBS(**OPTIONS), Run(0)
     whole.fit(split, split, expected)
     step, steps = Descent.step, []

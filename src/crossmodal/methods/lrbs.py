@@ -20,7 +20,6 @@ import torch
 from pydantic import Field
 from torch.nn.functional import softplus
 
-from crossmodal.checkpoints import State, StateFile
 from crossmodal.data import Split, View
 from crossmodal.devices import device
 from crossmodal.linear.inputs import require_labels
@@ -28,6 +27,7 @@ from crossmodal.linear.singular_values import soft_threshold
 from crossmodal.methods.base import Direction, Method, Run
 from crossmodal.online.preprocessing import Normalise, fit_preprocessing, preprocess
 from crossmodal.progress import track
+from crossmodal.state import State, StateFile
 
 NUMBERS = ("momentum", "lipschitz", "objective")  # of a descent
 PAIRS_PER_BLOCK = {"cpu": 2**19, "cuda": 2**26}  # what caches hold, or what keeps a GPU busy

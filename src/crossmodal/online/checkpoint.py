@@ -1,8 +1,8 @@
 """Checkpoints of online learning: the models, their random numbers and the learning curve."""
 
-from crossmodal.checkpoints import State, StateFile
 from crossmodal.methods.base import Direction, Run
 from crossmodal.online.learner import Learner
+from crossmodal.state import State, StateFile
 
 
 class Checkpoint:
