@@ -15,7 +15,8 @@ from crossmodal.prepared import FILES, Prepared
 from crossmodal.rendering.scene import CATEGORIES
 from crossmodal.writer import Writer
 
-OPTIONS = {"train": 24, "validation": 10, "test": 11, "image_size": 48, "spoken": 2, "seed": 7}
+SIZES = {"train": 24, "validation": 10, "test": 11}
+OPTIONS = {**SIZES, "image_size": 48, "spoken": 2, "voices": 3, "seed": 7}
 
 
 def prepare(folder, workers=2, **changes):
@@ -118,7 +119,16 @@ def test_items_csv_names_nothing_that_tells_the_split(prepared):
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("train", 9), ("test", 0), ("image_size", 8), ("spoken", 6), ("seed", -1), ("seed", "1")],
+    [
+        ("train", 9),
+        ("test", 0),
+        ("image_size", 8),
+        ("spoken", 6),
+        ("voices", 0),
+        ("voices", 37),
+        ("seed", -1),
+        ("seed", "1"),
+    ],
 )
 def test_options_out_of_range_are_refused(key, value):
     with pytest.raises(CrossmodalError, match=f"datasets.scenes.{key}"):

@@ -14,6 +14,7 @@ from crossmodal.rendering.speech import (
     PEAK,
     RATE,
     VARIANTS,
+    VOICES,
     flac,
     open_synthesiser,
     random_speech,
@@ -69,9 +70,8 @@ def test_every_voice_exists_and_sounds_different(synthesiser):
     folder = Path(espeakng_loader.get_data_path(), "voices", "!v")
     for variant in VARIANTS:  # espeak-ng ignores an unknown variant in silence
         assert (folder / variant).is_file(), variant
-    voices = [f"{accent}+{variant}" for accent in ACCENTS for variant in VARIANTS]
-    said = {synthesiser.say(TEXT, voice, **NORMAL).tobytes() for voice in voices}
-    assert len(said) == len(voices)
+    said = {synthesiser.say(TEXT, voice, **NORMAL).tobytes() for voice in VOICES}
+    assert len(said) == len(VOICES) == len(ACCENTS) * len(VARIANTS)
 
 
 def test_different_texts_differ_by_more_than_the_same_text_said_twice(synthesiser):
@@ -91,6 +91,21 @@ def test_random_speech_varies_voice_length_and_loudness(synthesiser):
     assert peaks.max() > 1.5 * peaks.min()
     lengths = [len(clip) for clip in clips]
     assert max(lengths) > 1.1 * min(lengths)
+
+
+@pytest.mark.parametrize("voices", [VOICES, VOICES[:2]])
+def test_every_voice_that_may_speak_does(synthesiser, monkeypatch, voices):
+    spoken = []
+
+    def say(text, voice, **_):
+        spoken.append(voice)
+        return np.ones(4)
+
+    monkeypatch.setattr(synthesiser, "say", say)
+    rng = np.random.default_rng(0)
+    for _ in range(20 * len(voices)):
+        random_speech(synthesiser, TEXT, rng, voices)
+    assert set(spoken) == set(voices)
 
 
 def test_flac_keeps_sixteen_bits_at_sixteen_kilohertz():

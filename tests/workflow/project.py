@@ -42,6 +42,7 @@ PARAMS = {
             "validation": 40,
             "test": 40,
             "image_size": 32,
+            "voices": 2,
             "spoken": 0,
             "seed": 0,
         }

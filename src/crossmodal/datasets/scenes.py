@@ -19,6 +19,7 @@ from crossmodal.rendering.grammar import captions
 from crossmodal.rendering.image import draw, jpeg
 from crossmodal.rendering.scene import CATEGORIES, random_scene
 from crossmodal.rendering.speech import (
+    VOICES,
     Synthesiser,
     flac,
     in_processes,
@@ -59,6 +60,7 @@ class Scenes(Dataset):
         test: Items in the test split.
         image_size: Width and height in pixels.
         spoken: How many of the five captions of an item are also spoken.
+        voices: How many voices speak; each clip has one of them, at its own speed and pitch.
         seed: Decides everything; the same seed gives the same bytes.
     """
 
@@ -73,11 +75,12 @@ class Scenes(Dataset):
         test: Count,
         image_size: Annotated[int, Field(ge=32, le=1024)],
         spoken: Annotated[int, Field(ge=0, le=CAPTIONS)],
+        voices: Annotated[int, Field(gt=0, le=len(VOICES))],
         seed: Annotated[int, Field(ge=0)],
     ) -> None:
         self.sizes = dict(zip(SPLITS, (train, validation, test), strict=True))
         self.image_size = image_size
-        self.spoken = spoken
+        self.spoken, self.voices = spoken, voices
         self.seed = seed
 
     def counts(self) -> dict[str, int]:
@@ -119,5 +122,6 @@ class Scenes(Dataset):
         scene = random_scene(plan.category, rng)
         texts = captions(scene, CAPTIONS, rng)
         image = jpeg(draw(scene, self.image_size, rng))
-        speech = [flac(random_speech(synthesiser, t, rng)) for t in texts[: self.spoken]]
+        voices = VOICES[: self.voices]
+        speech = [flac(random_speech(synthesiser, t, rng, voices)) for t in texts[: self.spoken]]
         return _Rendered(plan, scene.labels, image, texts, speech)

@@ -22,20 +22,21 @@ from crossmodal.errors import CrossmodalError
 
 RATE = 16_000
 ACCENTS = ("en", "en-gb-x-rp", "en-us")
-VARIANTS = (
+VARIANTS = (  # female and male in turn
     "f1",
-    "f2",
-    "f3",
-    "f4",
     "m1",
+    "f2",
     "m3",
+    "f3",
     "m7",
-    "Andy",
     "Annie",
-    "Michael",
+    "Andy",
     "belinda",
+    "Michael",
     "steph",
+    "f4",
 )
+VOICES = tuple(f"{accent}+{variant}" for accent in ACCENTS for variant in VARIANTS)
 WORDS_PER_MINUTE = (210, 290)
 PITCH = (30, 70)
 PITCH_RANGE = (30, 70)
@@ -141,13 +142,21 @@ def _locate() -> tuple[ctypes.CDLL, str]:
         ) from error
 
 
-def random_speech(synthesiser: Synthesiser, text: str, rng: np.random.Generator) -> np.ndarray:
+def random_speech(
+    synthesiser: Synthesiser, text: str, rng: np.random.Generator, voices: Sequence[str] = VOICES
+) -> np.ndarray:
     """A text in a random voice with random speed, pitch, loudness and background noise.
+
+    Args:
+        synthesiser: What speaks.
+        text: What to say.
+        rng: Draws all that is random.
+        voices: Those to choose from.
 
     Returns:
         Samples (n,) at RATE, float in [-1, 1].
     """
-    voice = f"{ACCENTS[rng.integers(len(ACCENTS))]}+{VARIANTS[rng.integers(len(VARIANTS))]}"
+    voice = voices[rng.integers(len(voices))]
     rate, pitch, pitch_range = (
         int(rng.integers(*bounds)) for bounds in (WORDS_PER_MINUTE, PITCH, PITCH_RANGE)
     )
