@@ -83,6 +83,8 @@ def repo(tmp_path):
         ("models/theirs/seed0/model.safetensors", False),
         ("embeddings/theirs/seed0.h5", False),
         ("results/tables/all.md", True),
+        ("src/crossmodal/sharing.py", True),
+        ("src/crossmodal/__pycache__/sharing.cpython-311.pyc", False),
     ],
 )
 def test_only_what_a_dataset_allows_is_versioned(repo, path, shared):

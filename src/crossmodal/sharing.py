@@ -16,6 +16,7 @@ HEADER = (
     "# Written by the workflow: what DVC neither versions nor pushes, because a dataset's licence\n"
     "# forbids it; see `redistribution`, `shares_features`, `shares_models` in datasets/base.py.\n"
 )
+COMPILED = "__pycache__"  # or running a module would change the source that stages depend on
 
 
 def ignored(params: Params) -> str:
@@ -24,7 +25,7 @@ def ignored(params: Params) -> str:
     A prepared dataset's texts and media are raw data, and so are features that hold media; pages
     of examples show them. Its ids, labels and splits are not.
     """
-    lines = ["/data/raw/*", "!/data/raw/weights"]
+    lines = [COMPILED, "/data/raw/*", "!/data/raw/weights"]
     lines += ["/data/prepared/*/captions.csv", "/data/prepared/*/media.zip", "/results/examples"]
     media = [feature for feature in sorted(params.features) if params.feature_of(feature).media]
     for name in sorted(params.datasets):
