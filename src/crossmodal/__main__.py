@@ -33,6 +33,7 @@ Output = Annotated[Path, typer.Argument(help="What is written, at once when it i
 Dataset = Annotated[Path, typer.Option("--dataset", help="Folder of the prepared dataset.")]
 Features = Annotated[Path, typer.Option("--features", help="Folder of the dataset's features.")]
 Weights = Annotated[Path, typer.Option("--weights", help="Folder of networks' weights.")]
+Embeddings = Annotated[Path, typer.Option("--embeddings", help="Embeddings of the run.")]
 Runs = Annotated[list[Path], typer.Argument(help="Metrics: <experiment>/seed<n>.json.")]
 Params = Annotated[Path, typer.Option("--params", help="The file that says what to run.")]
 Seed = Annotated[int, typer.Option(help="Seeds everything random.")]
@@ -120,11 +121,7 @@ def embed(
 
 
 @app.command()
-def evaluate(
-    output: Output,
-    embeddings: Annotated[Path, typer.Option(help="Embeddings of the run.")],
-    seed: Seed,
-) -> None:
+def evaluate(output: Output, embeddings: Embeddings, seed: Seed) -> None:
     """Compute all metrics of both directions, and those of the controls."""
     from crossmodal.steps.evaluate import evaluate
 
@@ -132,11 +129,7 @@ def evaluate(
 
 
 @app.command()
-def within(
-    output: Output,
-    embeddings: Annotated[Path, typer.Option(help="Embeddings of the run.")],
-    seed: Seed,
-) -> None:
+def within(output: Output, embeddings: Embeddings, seed: Seed) -> None:
     """Compute the metrics of the retrieval within each modality, and those of the controls."""
     from crossmodal.steps.within import within
 
@@ -144,12 +137,7 @@ def within(
 
 
 @app.command()
-def examples(
-    spec: Spec,
-    output: Output,
-    dataset: Dataset,
-    embeddings: Annotated[Path, typer.Option(help="Embeddings of the run.")],
-) -> None:
+def examples(spec: Spec, output: Output, dataset: Dataset, embeddings: Embeddings) -> None:
     """Show queries and their first results, and the worst failures, on one HTML page."""
     from crossmodal.steps.examples import examples
 
@@ -157,11 +145,7 @@ def examples(
 
 
 @app.command()
-def similarity(
-    spec: Spec,
-    output: Output,
-    embeddings: Annotated[Path, typer.Option(help="Embeddings of the run.")],
-) -> None:
+def similarity(spec: Spec, output: Output, embeddings: Embeddings) -> None:
     """Draw the scores of the first test items, each against each."""
     from crossmodal.steps.similarity import similarity
 
@@ -227,12 +211,7 @@ def plot(
 
 
 @app.command(name="map")
-def draw_map(
-    spec: Spec,
-    output: Output,
-    dataset: Dataset,
-    embeddings: Annotated[Path, typer.Option(help="Embeddings of the run.")],
-) -> None:
+def draw_map(spec: Spec, output: Output, dataset: Dataset, embeddings: Embeddings) -> None:
     """Draw the embeddings of test items with two labels in a plane."""
     from crossmodal.steps.map import draw_map
 

@@ -127,21 +127,21 @@ def test_the_precision_curve_ends_before_the_gallery_does(run_toy):
     assert all(0 <= precision <= 1 for precision in curve.values())
 
 
-def test_the_precision_counts_shared_labels_or_else_the_own_item(run_toy):
-    for labelled in (True, False):
-        run = run_toy(labelled)
-        found = json.loads(run.metrics.read_text())
-        views = read_split(run.embeddings, "test")
-        for direction in DIRECTIONS:
-            query, gallery = (views[m] for m in direction.split("-to-"))
-            scores = cosine_similarity(query["embeddings"], gallery["embeddings"])
-            first = np.argsort(-scores, axis=1)[:, :10]
-            right = gallery["items"][first] == query["items"][:, None]
-            if labelled:
-                right = (gallery["labels"][first] & query["labels"][:, None]).any(axis=2)
-            curve = found["precision_scope"][direction]
-            assert curve["10"] == pytest.approx(right.mean())
-            assert curve["1"] == pytest.approx(right[:, 0].mean())
+@pytest.mark.parametrize("labelled", [True, False])
+def test_the_precision_counts_shared_labels_or_else_the_own_item(run_toy, labelled):
+    run = run_toy(labelled)
+    found = json.loads(run.metrics.read_text())
+    views = read_split(run.embeddings, "test")
+    for direction in DIRECTIONS:
+        query, gallery = (views[m] for m in direction.split("-to-"))
+        scores = cosine_similarity(query["embeddings"], gallery["embeddings"])
+        first = np.argsort(-scores, axis=1)[:, :10]
+        right = gallery["items"][first] == query["items"][:, None]
+        if labelled:
+            right = (gallery["labels"][first] & query["labels"][:, None]).any(axis=2)
+        curve = found["precision_scope"][direction]
+        assert curve["10"] == pytest.approx(right.mean())
+        assert curve["1"] == pytest.approx(right[:, 0].mean())
 
 
 def test_metrics_are_averaged_only_where_a_direction_has_them():

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,19 +17,22 @@ from crossmodal.methods.base import Direction, Method
 
 @dataclass(frozen=True)
 class Embedded:
-    """A method and what it embedded.
+    """What a method embedded.
 
     Args:
         facts: Facts of the fit, as in model.json.
-        method: The method with the options that were chosen; it can score, not embed.
         splits: 'validation' and 'test' -> modality -> pool, first and second view.
         ids: Ids of the test split's rows by modality.
     """
 
     facts: dict[str, Any]
-    method: Method
     splits: dict[str, dict[str, Pool]]
     ids: dict[str, list[str]]
+
+    @cached_property
+    def method(self) -> Method:
+        """The method with the options that were chosen; it can score, not embed."""
+        return plugins.make("methods", self.facts["plugin"], self.facts["options"], "options")
 
     @property
     def by_label(self) -> bool:
@@ -61,10 +65,9 @@ def read_embedded(path: Path) -> Embedded:
                 for split in ("validation", "test")
             }
             ids = {m: file["test"][m]["ids"].asstr()[()].tolist() for m in modalities}
+            return Embedded(facts, splits, ids)
     except (OSError, KeyError) as error:
         raise CrossmodalError(f"{path}: not a whole embedding file ({error})") from error
-    method = plugins.make("methods", facts["plugin"], facts["options"], "options")
-    return Embedded(facts, method, splits, ids)
 
 
 def _read_pool(group: h5py.Group) -> Pool:

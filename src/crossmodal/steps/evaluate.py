@@ -1,12 +1,13 @@
 """All metrics of one run, from its embeddings."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from crossmodal.evaluation.controls import controls
 from crossmodal.evaluation.embedded import Embedded, read_embedded
 from crossmodal.evaluation.retrieval import per_query, rsum, summary
 from crossmodal.files import write_json
+from crossmodal.methods.base import Direction
 
 SCOPES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)  # of the curve of CMOLRS's figure 3
 
@@ -28,33 +29,34 @@ def evaluate(output: Path, embeddings: Path, seed: int) -> None:
         CrossmodalError: If the embedding file is missing or damaged.
     """
     embedded = read_embedded(embeddings)
-    result: dict[str, Any] = {"model": embedded.facts, "precision_scope": {}}
+    validation, test, precision = {}, {}, {}
     bounds: dict[str, dict[str, dict[str, float]]] = {}
-    for name in embedded.splits:
-        found = {}
-        for direction in embedded.directions():
-            key = "-to-".join(direction)
-            found[key], precision = _measure(embedded, name, *direction)
-            if name == "test":
-                result["precision_scope"][key] = precision
-                queries, gallery = (embedded.splits[name][m] for m in direction)
-                for scorer, metrics in controls(queries, gallery, seed).items():
-                    bounds.setdefault(scorer, {})[key] = metrics
-        result[name] = summarise(found)
-    result["controls"] = {scorer: summarise(metrics) for scorer, metrics in bounds.items()}
+    for direction in embedded.directions():
+        key = "-to-".join(direction)
+        validation[key], _ = _measure(embedded, "validation", direction)
+        test[key], precision[key] = _measure(embedded, "test", direction, SCOPES)
+        pools = (embedded.splits["test"][modality] for modality in direction)
+        for scorer, metrics in controls(*pools, seed).items():
+            bounds.setdefault(scorer, {})[key] = metrics
+    result = {
+        "model": embedded.facts,
+        "validation": summarise(validation),
+        "test": summarise(test),
+        "precision_scope": precision,
+        "controls": {scorer: summarise(metrics) for scorer, metrics in bounds.items()},
+    }
     write_json(output, result)
 
 
 def _measure(
-    embedded: Embedded, split: str, query: str, gallery: str
+    embedded: Embedded, split: str, direction: Direction, scopes: Sequence[int] = ()
 ) -> tuple[dict[str, float], dict[int, float]]:
     """Metrics of one direction, and the precision by scope as far as the gallery goes."""
-    queries, documents = (embedded.splits[split][m] for m in (query, gallery))
-    scopes = [scope for scope in SCOPES if scope <= len(documents)]
-    score_rows = embedded.scorer(split, query, gallery)
-    values = per_query(queries, documents, score_rows, scopes=scopes)
-    precision = values["precision"].mean(axis=0).tolist()
-    return summary(values, len(documents)), dict(zip(scopes, precision, strict=True))
+    queries, gallery = (embedded.splits[split][modality] for modality in direction)
+    scopes = [scope for scope in scopes if scope <= len(gallery)]
+    values = per_query(queries, gallery, embedded.scorer(split, *direction), scopes=scopes)
+    means = values["precision"].mean(axis=0).tolist() if scopes else []
+    return summary(values, len(gallery)), dict(zip(scopes, means, strict=True))
 
 
 def summarise(metrics: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
