@@ -15,6 +15,7 @@ OPTIONS = {
     "penalty": 0.05,
     "iterations": 200,
     "tolerance": 1e-7,
+    "sample": None,
     "normalise": "zscore-l2",
     "pca_energy": None,
 }
@@ -118,12 +119,44 @@ def test_items_without_a_label_are_in_no_pair(fitted, labelled, scores):
     np.testing.assert_allclose(scores(other, views), scores(method, views), atol=1e-4)
 
 
+def test_a_sample_of_all_items_changes_nothing(fitted, labelled, scores):
+    views, labels = labelled
+    options = OPTIONS | {"tolerance": 0.0, "iterations": 20}
+    whole = fitted(LRBS(**options), views, labels)
+    drawn = fitted(LRBS(**options | {"sample": len(labels)}), views, labels)
+    np.testing.assert_allclose(scores(drawn, views), scores(whole, views), rtol=1e-4, atol=1e-6)
+
+
+def test_samples_of_the_items_come_close_to_the_best_objective(make_split, labelled):
+    split, objectives = make_split(*labelled), {}
+    for sample in (None, len(labelled[1]) // 2):
+        method, run = LRBS(**OPTIONS | {"sample": sample}), Run(0)
+        method.fit(split, split, run)
+        views = [torch.from_numpy(method.embed(m, v)).double() for m, v in split.views.items()]
+        labels = torch.from_numpy(split.labels).float()
+        relations = Relations(*((x, labels) for x in views))
+        objectives[sample] = relations.loss(torch.eye(views[0].shape[1]).double())
+    best, sampled = objectives.values()
+    assert sampled - best < 0.1 * (np.log(2) - best)  # log 2 is the loss of M = 0
+
+
+def test_each_seed_draws_its_own_samples(make_split, labelled):
+    split, curves = make_split(*labelled), []
+    for seed in (0, 0, 1):
+        run = Run(seed)
+        LRBS(**OPTIONS | {"sample": 10, "iterations": 5}).fit(split, split, run)
+        curves.append([row["loss"] for row in run.curve])
+    assert curves[0] == curves[1] != curves[2]
+
+
+@pytest.mark.parametrize("sample", [None, 20])
 @pytest.mark.parametrize("stop", [1, 7])
 def test_a_killed_fit_goes_on_from_its_checkpoint_to_the_same_result(
-    make_split, labelled, tmp_path, monkeypatch, stop
+    make_split, labelled, tmp_path, monkeypatch, stop, sample
 ):
     monkeypatch.setattr("crossmodal.state.SECONDS", 0)
-    split, whole, expected = make_split(*labelled), LRBS(**OPTIONS), Run(0)
+    options = OPTIONS | {"sample": sample, "iterations": 50}
+    split, whole, expected = make_split(*labelled), LRBS(**options), Run(0)
     whole.fit(split, split, expected)
     step, steps = Descent.step, []
 
@@ -136,10 +169,10 @@ def test_a_killed_fit_goes_on_from_its_checkpoint_to_the_same_result(
     with monkeypatch.context() as patch:
         patch.setattr(Descent, "step", killed)
         with pytest.raises(KeyboardInterrupt):
-            LRBS(**OPTIONS).fit(split, split, Run(0, tmp_path))
+            LRBS(**options).fit(split, split, Run(0, tmp_path))
     steps.clear()
     monkeypatch.setattr(Descent, "step", lambda self: steps.append(self) or step(self))
-    method, run = LRBS(**OPTIONS), Run(0, tmp_path)
+    method, run = LRBS(**options), Run(0, tmp_path)
     method.fit(split, split, run)
     assert run.curve == expected.curve
     assert len(steps) == len(expected.curve) - stop

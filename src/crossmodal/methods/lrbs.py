@@ -8,11 +8,13 @@ Source: C. Kang, S. Liao, Y. He, J. Wang, W. Niu, S. Xiang, C. Pan, Cross-modal 
 a low rank bilinear formulation, CIKM 2015. Its loss was not at hand: the balanced logistic loss is
 our reconstruction; the penalty and the accelerated proximal gradient are the paper's. Cost: each
 iteration passes two or more times over all n^2 pairs, 2 n^2 q operations each for q-dimensional
-texts, in blocks of bounded size: seconds for 5,000 items on one core, half an hour for 75,000.
+texts, in blocks of bounded size: seconds for 5,000 items on one core, half an hour for 75,000,
+where `sample` bounds it.
 """
 
 import math
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Annotated, Any
 
 import numpy as np
@@ -29,6 +31,7 @@ from crossmodal.online.preprocessing import Normalise, fit_preprocessing, prepro
 from crossmodal.progress import track
 from crossmodal.state import State, StateFile
 
+Side = tuple[torch.Tensor, torch.Tensor]  # rows (n, d) and labels (n, C) of one view
 NUMBERS = ("momentum", "lipschitz", "objective")  # of a descent
 PAIRS_PER_BLOCK = {"cpu": 2**19, "cuda": 2**26}  # what caches hold, or what keeps a GPU busy
 
@@ -39,7 +42,9 @@ class LRBS(Method):
     Args:
         penalty: lambda, in units of the smallest one that makes M zero.
         iterations: At most so many.
-        tolerance: Stop when the objective changes by less than this share.
+        tolerance: Stop when the objective over all pairs changes by less than this share.
+        sample: Items of each view whose pairs an iteration descends on, drawn anew for each: our
+            approximation for many items. None: all.
         normalise: Scaling of the features; see `fit_preprocessing`.
         pca_energy: Share of the variance that PCA keeps, (0, 1]; None: no PCA.
     """
@@ -52,10 +57,12 @@ class LRBS(Method):
         penalty: Annotated[float, Field(gt=0)],
         iterations: Annotated[int, Field(gt=0)],
         tolerance: Annotated[float, Field(ge=0)],
+        sample: Annotated[int, Field(gt=0)] | None,
         normalise: Normalise,
         pca_energy: Annotated[float, Field(gt=0, le=1)] | None,
     ) -> None:
-        self.penalty, self.iterations, self.tolerance = penalty, iterations, tolerance
+        self.penalty, self.iterations = penalty, iterations
+        self.tolerance, self.sample = tolerance, sample
         self.normalise, self.pca_energy = normalise, pca_energy
 
     def fit(self, train: Split, validation: Split, run: Run) -> None:
@@ -67,8 +74,7 @@ class LRBS(Method):
         require_labels(train)
         self.arrays = {}
         sides = [self._side(modality, train) for modality in train.two_views()]
-        relations = Relations(*sides)
-        matrix = self._solve(relations, run).cpu().numpy()
+        matrix = self._solve(sides, run).cpu().numpy()
         left, values, right = np.linalg.svd(matrix, full_matrices=False)
         kept = values > 1e-9 * values.max(initial=0)
         for modality, vectors in zip(train.views, (left, right.T), strict=True):
@@ -89,7 +95,7 @@ class LRBS(Method):
         """Bilinear scores x' M z (q, g)."""
         return queries @ gallery.T
 
-    def _side(self, modality: str, train: Split) -> tuple[torch.Tensor, torch.Tensor]:
+    def _side(self, modality: str, train: Split) -> Side:
         """Scaled rows (n, d) and labels (n, C) of the labelled items, on the device."""
         view = train.views[modality]
         statistics = fit_preprocessing(view.vectors(), self.normalise, self.pca_energy)
@@ -102,8 +108,17 @@ class LRBS(Method):
             torch.from_numpy(labels[kept]).float().to(device()),
         )
 
-    def _solve(self, relations: "Relations", run: Run) -> torch.Tensor:
+    def _relations(self, sides: list[Side], seed: int, iteration: int) -> "Relations":
+        """Those of all items, or of an iteration's sample."""
+        if self.sample is None:
+            return Relations(*sides)
+        rng = np.random.default_rng([seed, iteration])
+        drawn = [rng.permutation(len(rows))[: self.sample] for rows, _ in sides]
+        return Relations(*((x[d], y[d]) for d, (x, y) in zip(drawn, sides, strict=True)))
+
+    def _solve(self, sides: list[Side], run: Run) -> torch.Tensor:
         """M (p, q); the objective after each iteration is in the learning curve."""
+        relations = self._relations(sides, run.seed, 0)
         matrix = torch.zeros_like(relations.gradient_at_zero)
         penalty = self.penalty * float(torch.linalg.matrix_norm(relations.gradient_at_zero, 2))
         descent = Descent(relations, matrix, penalty)
@@ -113,10 +128,13 @@ class LRBS(Method):
             run.curve[:] = found[1]["curve"]
         done = len(run.curve)
         for iteration in track(range(done, self.iterations), self.iterations, run.label, done):
+            if self.sample is not None:
+                descent.relations = self._relations(sides, run.seed, iteration)
             before = descent.objective
             objective = descent.step()
             run.curve.append({"iteration": iteration, "loss": objective})
-            if abs(before - objective) <= self.tolerance * abs(objective):
+            settled = abs(before - objective) <= self.tolerance * abs(objective)
+            if settled and self.sample is None:
                 break
             file.save_if_due(lambda: descent.state({"curve": run.curve}))
         return descent.matrix
@@ -130,17 +148,19 @@ class Relations:
         second: The same of the second view, (m, q) and (m, C).
     """
 
-    def __init__(
-        self, first: tuple[torch.Tensor, torch.Tensor], second: tuple[torch.Tensor, torch.Tensor]
-    ) -> None:
+    def __init__(self, first: Side, second: Side) -> None:
         (self.rows, self.labels), (self.others, self.other_labels) = first, second
         self.size = max(1, PAIRS_PER_BLOCK[self.rows.device.type] // len(self.others))
         similar = sum(int(shared.sum()) for _, shared in self._blocks())
         dissimilar = len(self.rows) * len(self.others) - similar
         # one kind may be absent
         self.weights = [0.5 / max(count, 1) for count in (similar, dissimilar)]
+
+    @cached_property
+    def gradient_at_zero(self) -> torch.Tensor:
+        """The gradient (p, q) at M = 0."""
         zero = self.rows.new_zeros(self.rows.shape[1], self.others.shape[1])
-        _, self.gradient_at_zero = self.gradient(zero)
+        return self.gradient(zero)[1]
 
     def loss(self, matrix: torch.Tensor) -> float:
         """The loss at M."""
