@@ -13,8 +13,9 @@ from crossmodal.params import Params
 
 IGNORE = Path(".dvcignore")
 HEADER = (
-    "# Written by the workflow: what DVC neither versions nor pushes, because a dataset's licence\n"
-    "# forbids it; see `redistribution`, `shares_features`, `shares_models` in datasets/base.py.\n"
+    "# Written by the workflow: what DVC neither versions nor pushes, compiled modules and what a\n"
+    "# dataset's licence forbids; see `redistribution`, `shares_features`, `shares_models` in\n"
+    "# datasets/base.py.\n"
 )
 COMPILED = "__pycache__"  # or running a module would change the source that stages depend on
 

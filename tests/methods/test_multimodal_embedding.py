@@ -29,6 +29,7 @@ OPTIONS = {
     "margin": 0.2,
     "learning_rate": 0.005,
     "finetuning_rate": None,
+    "drop_epoch": None,
     "bias_correction": "published",
     "clip": 2.0,
     "captions_per_epoch": "one",
@@ -316,6 +317,19 @@ def test_the_released_bias_correction_makes_the_first_steps_larger(step, factor)
     ]
     assert rates[1] == 0.005
     assert rates[0] / rates[1] == pytest.approx(factor, rel=0.02)
+
+
+def test_the_learning_rate_drops_to_a_tenth_once():
+    method = MultimodalEmbedding(**OPTIONS | {"epochs": 5, "drop_epoch": 3})
+    rates = [method.learning_rate(epoch, step=0) for epoch in range(5)]
+    assert rates == pytest.approx([0.005] * 3 + [0.0005] * 2)
+    method.phase, method.rates = 1, (0.005, 0.001)
+    assert method.learning_rate(4, step=0) == pytest.approx(0.0001)
+
+
+def test_a_drop_after_the_last_epoch_is_an_error():
+    with pytest.raises(ValueError, match="drop_epoch: is 5, but the last epoch is 4"):
+        MultimodalEmbedding(**OPTIONS | {"epochs": 5, "drop_epoch": 5})
 
 
 @pytest.fixture

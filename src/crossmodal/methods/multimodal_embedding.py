@@ -31,6 +31,7 @@ from crossmodal.training import GradientMethod, shuffled_batches
 
 ROWS = 512
 BETAS = (0.9, 0.999)
+DROP = 0.1  # of the learning rate, as in the released launcher of FNE-MH
 
 Batch = tuple[np.ndarray, np.ndarray]
 Positive = Annotated[int, Field(gt=0)]
@@ -51,6 +52,8 @@ class MultimodalEmbedding(GradientMethod):
         margin: a.
         learning_rate: Of Adam.
         finetuning_rate: The same with the second loss of 'sum-max', otherwise null.
+        drop_epoch: Epoch from which the learning rate is a tenth, as in a released launcher; null:
+            never, as published.
         bias_correction: Of Adam's moments: 'published', or 'released', with 1 - beta for beta.
         clip: Largest L2 norm of the gradient of each parameter tensor; a GRU's gates share one.
         captions_per_epoch: A random caption of each image, or all of them.
@@ -72,6 +75,7 @@ class MultimodalEmbedding(GradientMethod):
         margin: Annotated[float, Field(ge=0)],
         learning_rate: Rate,
         finetuning_rate: Rate | None,
+        drop_epoch: Positive | None,
         bias_correction: Literal["published", "released"],
         clip: Annotated[float, Field(gt=0)],
         captions_per_epoch: Literal["one", "all"],
@@ -84,10 +88,13 @@ class MultimodalEmbedding(GradientMethod):
                 f"finetuning_rate: is {finetuning_rate} with loss {loss!r}; the rate of the second "
                 "loss of 'sum-max', null otherwise"
             )
+        if drop_epoch is not None and drop_epoch >= epochs:
+            raise ValueError(f"drop_epoch: is {drop_epoch}, but the last epoch is {epochs - 1}")
         self.rates, self.phases = (learning_rate, finetuning_rate), len(self.losses)
         self.dims, self.word_dims, self.image_bias = dims, word_dims, image_bias
         self.similarity, self.absolute = similarity, absolute
         self.hardest, self.margin = hardest, margin
+        self.drop_epoch = drop_epoch or epochs
         self.bias_correction, self.clip_norm = bias_correction, clip
         self.captions_per_epoch, self.batch, self.epochs = captions_per_epoch, batch, epochs
 
@@ -113,8 +120,10 @@ class MultimodalEmbedding(GradientMethod):
         return torch.optim.Adam(trained, self.rates[self.phase], BETAS, fused=True)
 
     def learning_rate(self, epoch: int, step: int) -> float:
-        """Constant; the released bias correction is published Adam at another rate per step."""
-        rate = self.rates[self.phase]
+        """Constant but for the drop; the released bias correction is published Adam at another
+        rate per step.
+        """
+        rate = self.rates[self.phase] * (DROP if epoch >= self.drop_epoch else 1)
         if self.bias_correction == "published":
             return rate
         published, released = (
