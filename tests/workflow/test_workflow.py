@@ -55,6 +55,13 @@ def test_a_seed_more_fits_only_that_seed(project):
     assert project.jobs() == expected
 
 
+def test_retrieval_within_a_modality_is_measured_for_the_tables_that_show_it(project):
+    params = project.params()
+    params["tables"]["small"]["retrieval"] = "intra-modal"
+    project.write_params(params)
+    assert project.jobs() == {"within": 4, "tabulate": 1, "merge": 1}
+
+
 def test_a_comment_or_a_new_time_reruns_nothing(project):
     path = project.folder / "params.yaml"
     path.write_text("# a comment\n" + path.read_text())
