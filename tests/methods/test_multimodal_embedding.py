@@ -389,19 +389,24 @@ def test_a_second_rate_belongs_to_a_second_loss(loss, rate):
         plugins.make("methods", "multimodal_embedding", options, "m.ph")
 
 
-def table_1(method):
-    """Settings of a pipeline on Flickr8k, as published."""
+def table_1(method, dataset):
+    """Settings of a pipeline on a dataset, as published."""
     text = (files("crossmodal") / "published" / "hyperparameters.csv").read_text()
     rows = [r for r in csv.DictReader(text.splitlines()) if r["table_or_section"] == "Table 1"]
     rows = [r for r in rows if r["paper"] == "FNE" and r["method"] == method]
-    return {r["parameter"]: r["value"] for r in rows if r["dataset"] in ("", "Flickr8K")}
+    return {r["parameter"]: r["value"] for r in rows if r["dataset"] in ("", dataset)}
 
 
-@pytest.mark.parametrize("method", [*PIPELINES, "SH-bl", "MH-bl", "SOE-bl", "MOE-bl"])
-def test_the_settings_are_those_of_the_paper(method):
-    params = read(Path(__file__).parents[2] / "params.yaml")
-    options = params.plugin("methods", method.lower().replace("-", "_"))["options"]
-    expected = table_1(method)
+PARAMS = read(Path(__file__).parents[2] / "params.yaml")
+FULL = [e for t in (2, 3, 4) for e in PARAMS.tables[f"fne_table{t}"].experiments]
+
+
+@pytest.mark.parametrize("experiment", FULL)
+def test_the_settings_are_those_of_the_paper(experiment):
+    options = PARAMS.fit_job(experiment)["options"]
+    source = PARAMS.experiments[experiment].published
+    method = source.method.split("-", 1)[1]
+    expected = table_1(method, source.dataset)
     rate = expected.pop("learning rate", None) or expected.pop("learning rate, first training")
     second = expected.pop("learning rate, second training", rate)
     if method == "MOE":
@@ -418,6 +423,15 @@ def test_the_settings_are_those_of_the_paper(method):
         "absolute value of the embeddings": "yes" if options["absolute"] else "no",
     }
     assert (options["batch"], options["clip"]) == (128, 2.0)
+
+
+def test_all_pipelines_on_both_embeddings_are_compared_on_all_datasets():
+    labels = {f"{f}-{m}" for f in ("FC7", "FNE") for m in PIPELINES}
+    labels |= {f"{label}-bl" for label in labels if not label.endswith(("PH", "POE"))}
+    for table in (2, 3, 4):
+        shown = [PARAMS.experiments[e] for e in PARAMS.tables[f"fne_table{table}"].experiments]
+        assert {e.label for e in shown} == labels == {e.published.method for e in shown}
+        assert all(e.label[:3].lower() in e.views["image"] for e in shown)
 
 
 def test_a_restored_method_embeds_as_the_fitted_one(captioned):
