@@ -9,6 +9,7 @@ configfile: "params.yaml"
 
 include: "rules/common.smk"
 include: "rules/lock.smk"
+include: "rules/scheduler.smk"
 include: "rules/records.smk"
 include: "rules/acquire.smk"
 include: "rules/prepare.smk"

@@ -18,12 +18,6 @@ from crossmodal.source import code
 # bash strict mode is Snakemake's own prefix, which this one replaces
 shell.prefix("set -euo pipefail; export PYTHONPATH=src; ")
 
-# Snakemake's default limit, 100 jobs a second, wakes its scheduler ever more often, until short jobs
-# wait for it (snakemake/snakemake#3744); a profile's own limit stays, a dry run has none
-LIMIT = getattr(workflow.scheduling_settings, "max_jobs_per_timespan", None)
-if LIMIT and (LIMIT.max_jobs, LIMIT.timespan) == (100, 1):
-    workflow.scheduling_settings.max_jobs_per_timespan = None
-
 try:
     for path in workflow.configfiles:
         params.refuse_repeats(path)
