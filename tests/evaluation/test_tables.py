@@ -132,6 +132,16 @@ def test_directions_of_a_table_are_those_of_its_runs():
     assert [list(row.cells) for row in rows] == [[("image-to-image", "mAP")]] * 4
 
 
+def test_a_published_average_of_other_directions_is_no_comparison():
+    metrics = {"mAP": 0.6, "queries": 5.0, "gallery": 5.0}
+    found = {"image-to-image": metrics, "text-to-text": metrics, "average": {"mAP": 0.6}}
+    run = {"test": found, "controls": dict.fromkeys(["random", "constant", "perfect"], found)}
+    experiments = {"cca": make_experiment("CCA", published=PASCAL)}
+    rows = make_rows(make_table(["cca"]), experiments, {"cca": [run]})
+    assert ("average", "mAP") in rows[0].cells
+    assert all(cell.published is None for row in rows for cell in row.cells.values())
+
+
 def test_a_row_of_a_grid_tells_its_value():
     grid = make_experiment("CCA").model_copy(update={"grid": {"dims": [5]}})
     rows = make_rows(make_table(["cca"]), {"cca": grid}, {"cca": [make_run(0.3)]})

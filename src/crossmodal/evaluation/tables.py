@@ -95,8 +95,8 @@ def make_rows(
     rows, controls = [], {}
     for name in table.experiments:
         spec = experiments[name]
-        published = published_values(spec.published) if spec.published else {}
         results = [metrics_of(run, table.metrics) for run in runs[name]]
+        published = _comparable(spec.published, set(results[0]))
         rows.append(Row(name, spec.row(), spec.dataset, _cells(table, published, results)))
         sizes = [(d, m["queries"], m["gallery"]) for d, m in results[0].items() if "-to-" in d]
         for scorer in CONTROLS:
@@ -106,6 +106,13 @@ def make_rows(
                 key, Row("", f"({scorer} scores)", spec.dataset, _cells(table, {}, found))
             )
     return rows + [_cite(table, *row) for row in table.cited.items()] + list(controls.values())
+
+
+def _comparable(source: Published | None, directions: set[str]) -> dict[tuple[str, str], float]:
+    """Published numbers; none if they are of other directions, whose average is another number."""
+    published = published_values(source) if source else {}
+    other = {direction for direction, _ in published if "-to-" in direction} - directions
+    return {} if other else published
 
 
 def _cite(table: Table, label: str, source: Published) -> Row:
