@@ -12,10 +12,20 @@ def draw(path, lines=LINES):
     return path
 
 
+def texts(path):
+    nodes = ElementTree.parse(path).iter()
+    return {"".join(node.itertext()).strip() for node in nodes if node.tag.endswith("}text")}
+
+
 def test_labels_are_text_in_a_well_formed_svg(tmp_path):
-    tree = ElementTree.parse(draw(tmp_path / "figures" / "toy.svg"))
-    texts = {"".join(node.itertext()).strip() for node in tree.iter() if node.tag.endswith("}text")}
-    assert {"Toy", "scope", "precision", "CCA", "SAM & co"} <= texts
+    shown = texts(draw(tmp_path / "figures" / "toy.svg"))
+    assert {"Toy", "scope", "precision", "CCA", "SAM & co"} <= shown
+
+
+def test_a_logarithmic_axis_names_the_positions_of_the_points(tmp_path):
+    shown = texts(draw(tmp_path / "toy.svg", [Line("beta", [5.0, 40.0, 114.78], [1.0, 2.0, 3.0])]))
+    assert {"5", "40", "114.78"} <= shown
+    assert "10" not in shown
 
 
 def test_equal_data_give_equal_bytes_and_other_data_do_not(tmp_path):

@@ -84,7 +84,7 @@ def draw_lines(
         lines: What to draw, in the legend's order.
         title: Above the figure.
         axes: Labels of the x and y axis.
-        logarithmic: Whether x is logarithmic.
+        logarithmic: Whether x is; each position then has its tick.
     """
     with plt.rc_context(STYLE):
         figure, area = plt.subplots(figsize=(6.4, 4.0), layout="constrained")
@@ -99,6 +99,9 @@ def draw_lines(
         area.set(title=title, xlabel=axes[0], ylabel=axes[1])
         if logarithmic:
             area.set_xscale("log")
+            positions = sorted({x for line in lines if len(line.x) > 1 for x in line.x})
+            area.set_xticks(positions, [f"{x:g}" for x in positions])
+            area.minorticks_off()
         area.legend()
         save(figure, path)
 
