@@ -35,6 +35,12 @@ def test_equal_data_give_equal_bytes_and_other_data_do_not(tmp_path):
     assert draw(tmp_path / "moved.svg", moved).read_bytes() != first
 
 
+def test_lines_that_share_a_colour_differ_in_their_dashes(tmp_path):
+    many = [Line(str(n), [1.0, 2.0], [0.0, float(n)]) for n in range(11)]
+    assert "stroke-dasharray" not in draw(tmp_path / "ten.svg", many[:10]).read_text()
+    assert "stroke-dasharray" in draw(tmp_path / "eleven.svg", many).read_text()
+
+
 def test_a_matrix_is_drawn_with_its_labels_and_follows_its_values_alone(tmp_path):
     paths = [tmp_path / name for name in ("first.svg", "again.svg", "moved.svg")]
     for path, last in zip(paths, (1.0, 1.0, 0.5), strict=True):

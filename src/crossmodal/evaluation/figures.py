@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 
 from crossmodal.files import replacing
 
+DASHES = matplotlib.cycler(linestyle=["-", ":", "-."])  # all colours, then all of them dotted
 STYLE = {
     "svg.fonttype": "none",
     "svg.hashsalt": "crossmodal",
@@ -21,6 +22,7 @@ STYLE = {
     "axes.spines.right": False,
     "axes.grid": True,
     "grid.alpha": 0.3,
+    "axes.prop_cycle": DASHES * matplotlib.cycler(color=plt.cm.tab10.colors),
 }
 
 
@@ -87,7 +89,8 @@ def draw_lines(
         logarithmic: Whether x is; each position then has its tick.
     """
     with plt.rc_context(STYLE):
-        figure, area = plt.subplots(figsize=(6.4, 4.0), layout="constrained")
+        height = max(4.0, 0.25 * len(lines))  # of the legend
+        figure, area = plt.subplots(figsize=(8.0, height), layout="constrained")
         for line in lines:
             if len(line.x) == 1:
                 across = area.get_yaxis_transform()  # x from 0 to 1, whatever the data
@@ -102,7 +105,7 @@ def draw_lines(
             positions = sorted({x for line in lines if len(line.x) > 1 for x in line.x})
             area.set_xticks(positions, [f"{x:g}" for x in positions])
             area.minorticks_off()
-        area.legend()
+        figure.legend(loc="outside right upper")
         save(figure, path)
 
 
