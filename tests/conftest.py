@@ -23,7 +23,7 @@ CCA = {
     "options": {"dims": 4, "ridge": 0.0, "power": 1.0},
     "search": {"dims": [5, 3]},
 }
-RIDGE = {"plugin": "ridge", "options": {"penalty": 0.01}, "search": {}}
+RIDGE = {"plugin": "ridge", "options": {"penalty": 0.01, "whitening": 0.0}, "search": {}}
 VIEWS = {"image": "pixels", "text": "words"}
 
 

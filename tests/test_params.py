@@ -289,7 +289,7 @@ def test_a_fit_depends_on_nothing_but_its_own_keys():
     for path, value in [
         ("seeds", 9),
         (f"{EXPERIMENT}/label", "Other"),
-        ("methods/ridge", {"penalty": 1.0}),
+        ("methods/ridge", {"penalty": 1.0, "whitening": 0.0}),
         ("tables/wiki/metrics", ["R@1"]),
     ]:
         assert params.parse(changed(path, value)).fit_job("wiki_cca") == before

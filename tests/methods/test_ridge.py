@@ -19,7 +19,7 @@ def predict(make_split):
     """Predicted images of the training texts, and the penalty on the plain squared error."""
 
     def predicted(views, penalty):
-        method, split = Ridge(penalty), make_split(views)
+        method, split = Ridge(penalty, whitening=0), make_split(views)
         method.fit(split, split, Run(seed=0))
         text = views["text"]
         alpha = penalty * len(text) * text.var(axis=0).mean()
@@ -44,6 +44,28 @@ def test_predictions_solve_least_squares_with_the_penalty_as_further_rows(views,
     np.testing.assert_allclose(prediction, x @ weights + views["image"].mean(axis=0))
 
 
+@pytest.mark.parametrize("power", [0.5, 1.0])
+def test_whitening_divides_directions_by_a_power_of_their_spread(views, make_split, power):
+    split, method = make_split(views), Ridge(1e-6, whitening=power)
+    method.fit(split, split, Run(seed=0))
+    covariance = np.cov(views["image"], rowvar=False, ddof=0)
+    scaled = np.cov(method.embed("image", split.views["image"]), rowvar=False, ddof=0)
+    values, vectors = np.linalg.eigh(covariance)
+    np.testing.assert_allclose(scaled, vectors * values ** (1 - power) @ vectors.T, atol=1e-9)
+    plain = Ridge(1e-6, whitening=0)
+    plain.fit(split, split, Run(seed=0))
+    expected = plain.embed("text", split.views["text"]) @ method.arrays["map.image"]
+    np.testing.assert_allclose(method.embed("text", split.views["text"]), expected)
+
+
+def test_a_direction_without_spread_is_no_error(views, make_split):
+    views["image"][:, 3] = 2.0
+    split, method = make_split(views), Ridge(0.1, whitening=1)
+    method.fit(split, split, Run(seed=0))
+    assert np.isfinite(method.embed("text", split.views["text"])).all()
+    assert np.isfinite(method.embed("image", split.views["image"])).all()
+
+
 def test_penalty_is_free_of_the_units_of_the_text(views, predict):
     expected, _ = predict(views, 0.5)
     rescaled, _ = predict(views | {"text": 1e3 * views["text"]}, 0.5)
@@ -64,6 +86,6 @@ def test_linearly_related_pairs_are_retrieved_without_error(rng, make_split):
         text = rng.standard_normal((count, 10))
         return make_split({"image": text @ relation + offset, "text": text})
 
-    method = Ridge(1e-9)
+    method = Ridge(1e-9, whitening=0)
     method.fit(split(100), split(100), Run(seed=0))
     assert selection_score(method, split(300)) == 600  # six recalls of 100
