@@ -149,13 +149,13 @@ def test_each_seed_draws_its_own_samples(make_split, labelled):
     assert curves[0] == curves[1] != curves[2]
 
 
-@pytest.mark.parametrize("sample", [None, 20])
+@pytest.mark.parametrize("more", [{}, {"sample": 20, "iterations": 50}])
 @pytest.mark.parametrize("stop", [1, 7])
 def test_a_killed_fit_goes_on_from_its_checkpoint_to_the_same_result(
-    make_split, labelled, tmp_path, monkeypatch, stop, sample
+    make_split, labelled, tmp_path, monkeypatch, stop, more
 ):
     monkeypatch.setattr("crossmodal.state.SECONDS", 0)
-    options = OPTIONS | {"sample": sample, "iterations": 50}
+    options = OPTIONS | more
     split, whole, expected = make_split(*labelled), LRBS(**options), Run(0)
     whole.fit(split, split, expected)
     step, steps = Descent.step, []

@@ -12,6 +12,7 @@ import scipy.linalg
 from pydantic import Field
 
 from crossmodal.data import Split, View
+from crossmodal.linear.whitening import mean_diagonal
 from crossmodal.methods.base import Method, Run
 
 SMALLEST = 1e-9  # share of the largest variance below which directions are not stretched further
@@ -48,7 +49,7 @@ class Ridge(Method):
             self.arrays[f"map.{target}"] = scaling = self._scaling(y)
             y = y @ scaling
         moments = x.T @ x / len(x)
-        moments[np.diag_indices(len(moments))] += self.penalty * np.trace(moments) / len(moments)
+        moments[np.diag_indices(len(moments))] += self.penalty * mean_diagonal(moments)
         shared = x.T @ y / len(x)
         self.arrays[f"map.{source}"] = scipy.linalg.solve(moments, shared, assume_a="pos")
 
