@@ -86,6 +86,15 @@ def test_a_file_that_was_only_touched_gets_its_time_back(project):
     assert path.stat().st_mtime == 1000.0
 
 
+def test_a_link_gets_its_own_time_back_where_its_target_has_it_already(project):
+    path = make(project, FEATURE, time=1000.0)
+    records.carry()
+    path.rename(project / "cached")
+    path.symlink_to(project / "cached")
+    records.take_over()
+    assert path.lstat().st_mtime == path.stat().st_mtime == 1000.0
+
+
 def test_an_output_that_a_killed_run_made_anew_is_believed(project):
     make(project, FEATURE)
     records.carry()

@@ -94,8 +94,13 @@ def _entry(name: str, record: dict[str, Any], before: dict[str, Any] | None) -> 
 
 
 def _is_current(path: Path, record: dict[str, Any]) -> bool:
-    """Whether a file has the time of its record; one that is not there cannot be wrong."""
-    return not path.exists() or abs(path.stat().st_mtime - record["endtime"]) < CLOCK
+    """Whether a file, and a link to it, has the time of its record; one that is not there cannot be
+    wrong.
+    """
+    # another clone that shares DVC's cache may have set the target's time, and not this link's
+    return not path.exists() or all(
+        abs(status.st_mtime - record["endtime"]) < CLOCK for status in (path.stat(), path.lstat())
+    )
 
 
 def _set_time(path: Path, time: float) -> None:
