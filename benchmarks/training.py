@@ -33,7 +33,8 @@ from crossmodal.store import Ragged
 
 WORDS, FC7, FNE, BAG, CAPTIONS = 9_000, 4_096, 12_416, 1_000, 5
 WARM_UP, ROUNDS = 1, 2
-SH = params.read(Path("params.yaml")).plugin("methods", "sh")["options"]
+PRESETS = params.read(Path("params.yaml"))
+SH, SAM_OPTIONS = (PRESETS.plugin("methods", name)["options"] for name in ("sh", "sam"))
 MARGIN, CLIP, RATE = SH["margin"], SH["clip"], SH["learning_rate"]
 
 
@@ -208,7 +209,7 @@ def triplet_loss(method, batch):
 
 def sam(count, epochs, rng):
     split, validation = categorised(count, rng), categorised(20, rng)
-    method = SAM(200, 1024, 0.1, 1.0, 0.25, 0.4, 0.1, "raw", 0.005, 0.9, 1e-6, 200, epochs)
+    method = SAM(**SAM_OPTIONS | {"epochs": epochs})
     start(method, split)
     batch = next(iter(method.batches(0, rng)))  # leaves dropout off
     torch.testing.assert_close(triplet_loss(method, batch), method.loss(batch))
