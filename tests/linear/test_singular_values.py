@@ -3,7 +3,7 @@ import pytest
 import torch
 from scipy.optimize import minimize
 
-from crossmodal.linear.singular_values import soft_threshold
+from crossmodal.linear.singular_values import soft_threshold, soft_threshold_factors
 
 
 def test_it_minimises_the_proximal_problem(rng):
@@ -26,3 +26,15 @@ def test_singular_values_shrink_and_directions_stay(rng, shape):
     assert torch.linalg.matrix_rank(found) == 1
     torch.testing.assert_close(torch.linalg.svdvals(found)[0], values[0] - values[1])
     assert not soft_threshold(matrix, float(values[0]) + 1).any()
+
+
+def test_factors_share_the_nuclear_norm(rng):
+    matrix = torch.from_numpy(rng.standard_normal((7, 4)))
+    threshold = float(torch.linalg.svdvals(matrix)[2])
+    found = soft_threshold(matrix, threshold)
+    factors = soft_threshold_factors(matrix, threshold)
+    assert [factor.shape for factor in factors] == [(7, 2), (4, 2)]
+    torch.testing.assert_close(factors[0] @ factors[1].T, found)
+    nuclear = torch.linalg.matrix_norm(found, "nuc")
+    for factor in factors:
+        torch.testing.assert_close(factor.square().sum(), nuclear)

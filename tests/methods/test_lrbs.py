@@ -50,9 +50,10 @@ def test_loss_and_gradient_are_those_of_the_formula(relations, labelled, rng):
         scores = views["image"] @ M @ views["text"].T
         return (weights * np.logaddexp(0, np.where(alike, -scores, scores))).sum()
 
-    found, gradient = relations.gradient(torch.from_numpy(matrix))
+    factors = torch.from_numpy(matrix), torch.eye(5).double()
+    found, gradient = relations.gradient(factors)
     assert found == pytest.approx(loss(matrix))
-    assert relations.loss(torch.from_numpy(matrix)) == pytest.approx(loss(matrix))
+    assert relations.loss(factors) == pytest.approx(loss(matrix))
     for place in ((0, 0), (3, 2), (5, 4)):
         step = np.zeros((6, 5))
         step[place] = 1e-5
@@ -61,15 +62,15 @@ def test_loss_and_gradient_are_those_of_the_formula(relations, labelled, rng):
 
 
 def test_the_size_of_blocks_changes_nothing(relations, labelled, monkeypatch, rng):
-    matrix = torch.from_numpy(rng.standard_normal((6, 5)))
-    whole = relations.gradient(matrix)
+    factors = tuple(torch.from_numpy(rng.standard_normal((width, 3))) for width in (6, 5))
+    whole = relations.gradient(factors)
     monkeypatch.setitem(lrbs.PAIRS_PER_BLOCK, "cpu", 1000)
     views, labels = labelled
     sides = [(torch.from_numpy(x), torch.from_numpy(labels).float()) for x in views.values()]
     blocks = Relations(*sides)
     assert blocks.size < 10
-    assert blocks.gradient(matrix)[0] == pytest.approx(whole[0])
-    torch.testing.assert_close(blocks.gradient(matrix)[1], whole[1])
+    assert blocks.gradient(factors)[0] == pytest.approx(whole[0])
+    torch.testing.assert_close(blocks.gradient(factors)[1], whole[1])
 
 
 @pytest.mark.parametrize(("penalty", "is_zero"), [(1.001, True), (0.98, False)])
@@ -85,13 +86,12 @@ def test_the_rank_falls_with_the_penalty(fitted, labelled):
 
 
 def test_the_objective_falls_to_where_no_step_improves_it(relations):
-    zero = torch.zeros_like(relations.gradient_at_zero)
-    descent = Descent(relations, zero, penalty=1e-3)
+    descent = Descent(relations, penalty=1e-3)
     objectives = [descent.step() for _ in range(300)]
     assert all(b <= a * (1 + 1e-9) for a, b in pairwise(objectives))
     # the gradient is a subgradient of the nuclear norm: lambda U V' in the span, less outside
-    _, gradient = relations.gradient(descent.matrix)
-    left, values, right = torch.linalg.svd(descent.matrix)
+    _, gradient = relations.gradient(descent.factors)
+    left, values, right = torch.linalg.svd(descent.factors[0] @ descent.factors[1].T)
     rank = int((values > 1e-6).sum())
     inside = left[:, :rank].T @ gradient @ right[:rank].T
     torch.testing.assert_close(inside, -1e-3 * torch.eye(rank).double(), atol=1e-7, rtol=0)
@@ -135,7 +135,8 @@ def test_samples_of_the_items_come_close_to_the_best_objective(make_split, label
         views = [torch.from_numpy(method.embed(m, v)).double() for m, v in split.views.items()]
         labels = torch.from_numpy(split.labels).float()
         relations = Relations(*((x, labels) for x in views))
-        objectives[sample] = relations.loss(torch.eye(views[0].shape[1]).double())
+        one = torch.eye(views[0].shape[1]).double()
+        objectives[sample] = relations.loss((one, one))
     best, sampled = objectives.values()
     assert sampled - best < 0.1 * (np.log(2) - best)  # log 2 is the loss of M = 0
 

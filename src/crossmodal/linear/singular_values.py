@@ -10,5 +10,16 @@ def soft_threshold(matrix: torch.Tensor, threshold: float) -> torch.Tensor:
         matrix: (p, q).
         threshold: >= 0.
     """
+    left, right = soft_threshold_factors(matrix, threshold)
+    return left @ right.T
+
+
+def soft_threshold_factors(
+    matrix: torch.Tensor, threshold: float
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Factors (p, r) and (q, r) of the minimiser, of rank r; each has the norm |X|_*^(1/2)."""
     left, values, right = torch.linalg.svd(matrix, full_matrices=False)
-    return (left * (values - threshold).clamp(min=0)) @ right
+    kept = values > threshold
+    roots = (values[kept] - threshold).sqrt()
+    # contiguous as from a checkpoint, so that a resumed fit adds up in the same order
+    return (left[:, kept] * roots).contiguous(), (right[kept].T * roots).contiguous()

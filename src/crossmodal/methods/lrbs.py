@@ -7,14 +7,13 @@ y_ij is +1 if items i and j share a label, else -1; w_ij gives both kinds half o
 Source: C. Kang, S. Liao, Y. He, J. Wang, W. Niu, S. Xiang, C. Pan, Cross-modal similarity learning:
 a low rank bilinear formulation, CIKM 2015. Its loss was not at hand: the balanced logistic loss is
 our reconstruction; the penalty and the accelerated proximal gradient are the paper's. Cost: each
-iteration passes two or more times over all n^2 pairs, 2 n^2 q operations each for q-dimensional
-texts, in blocks of bounded size: seconds for 5,000 items on one core, half an hour for 75,000,
-where `sample` bounds it.
+iteration passes two or more times over all n^2 pairs in blocks of bounded size, with 2 n^2 q
+operations for the gradient with q-dimensional texts, and 2 n^2 r for the scores of an M of rank r;
+where n is too large, `sample` bounds it.
 """
 
 import math
 from collections.abc import Iterator
-from functools import cached_property
 from typing import Annotated, Any
 
 import numpy as np
@@ -25,13 +24,14 @@ from torch.nn.functional import softplus
 from crossmodal.data import Split, View
 from crossmodal.devices import device
 from crossmodal.linear.inputs import require_labels
-from crossmodal.linear.singular_values import soft_threshold
+from crossmodal.linear.singular_values import soft_threshold_factors
 from crossmodal.methods.base import Direction, Method, Run
 from crossmodal.online.preprocessing import Normalise, fit_preprocessing, preprocess
 from crossmodal.progress import track
 from crossmodal.state import State, StateFile
 
 Side = tuple[torch.Tensor, torch.Tensor]  # rows (n, d) and labels (n, C) of one view
+Factors = tuple[torch.Tensor, torch.Tensor]  # (p, r) and (q, r); M is their product, of rank r
 NUMBERS = ("momentum", "lipschitz", "objective")  # of a descent
 PAIRS_PER_BLOCK = {"cpu": 2**19, "cuda": 2**26}  # what caches hold, or what keeps a GPU busy
 
@@ -74,12 +74,8 @@ class LRBS(Method):
         require_labels(train)
         self.arrays = {}
         sides = [self._side(modality, train) for modality in train.two_views()]
-        matrix = self._solve(sides, run).cpu().numpy()
-        left, values, right = np.linalg.svd(matrix, full_matrices=False)
-        kept = values > 1e-9 * values.max(initial=0)
-        for modality, vectors in zip(train.views, (left, right.T), strict=True):
-            factor = (vectors * np.sqrt(values))[:, kept]
-            self.arrays[f"{modality}.factor"] = factor.astype(np.float32)
+        for modality, factor in zip(train.views, self._solve(sides, run), strict=True):
+            self.arrays[f"{modality}.factor"] = factor.float().cpu().numpy()
 
     def embed(self, modality: str, view: View) -> np.ndarray:
         """Rows times the modality's factor of M, (rows, rank of M)."""
@@ -116,12 +112,11 @@ class LRBS(Method):
         drawn = [rng.permutation(len(rows))[: self.sample] for rows, _ in sides]
         return Relations(*((x[d], y[d]) for d, (x, y) in zip(drawn, sides, strict=True)))
 
-    def _solve(self, sides: list[Side], run: Run) -> torch.Tensor:
-        """M (p, q); the objective after each iteration is in the learning curve."""
+    def _solve(self, sides: list[Side], run: Run) -> Factors:
+        """M; the objective after each iteration is in the learning curve."""
         relations = self._relations(sides, run.seed, 0)
-        matrix = torch.zeros_like(relations.gradient_at_zero)
-        penalty = self.penalty * float(torch.linalg.matrix_norm(relations.gradient_at_zero, 2))
-        descent = Descent(relations, matrix, penalty)
+        steepest = float(torch.linalg.matrix_norm(relations.gradient(relations.zero)[1], 2))
+        descent = Descent(relations, self.penalty * steepest)
         file = StateFile(run.checkpoints)
         if found := file.load():
             descent.take_over(*found)
@@ -137,7 +132,7 @@ class LRBS(Method):
             if settled and self.sample is None:
                 break
             file.save_if_due(lambda: descent.state({"curve": run.curve}))
-        return descent.matrix
+        return descent.factors
 
 
 class Relations:
@@ -156,29 +151,30 @@ class Relations:
         # one kind may be absent
         self.weights = [0.5 / max(count, 1) for count in (similar, dissimilar)]
 
-    @cached_property
-    def gradient_at_zero(self) -> torch.Tensor:
-        """The gradient (p, q) at M = 0."""
-        zero = self.rows.new_zeros(self.rows.shape[1], self.others.shape[1])
-        return self.gradient(zero)[1]
+    @property
+    def zero(self) -> Factors:
+        """M = 0, of rank 0."""
+        return tuple(x.new_zeros(x.shape[1], 0) for x in (self.rows, self.others))
 
-    def loss(self, matrix: torch.Tensor) -> float:
+    def loss(self, factors: Factors) -> float:
         """The loss at M."""
-        return sum(float((w * softplus(against)).sum()) for *_, w, against in self._terms(matrix))
+        return sum(float((w * softplus(against)).sum()) for *_, w, against in self._terms(factors))
 
-    def gradient(self, matrix: torch.Tensor) -> tuple[float, torch.Tensor]:
+    def gradient(self, factors: Factors) -> tuple[float, torch.Tensor]:
         """The loss and its gradient (p, q) at M."""
-        loss, gradient = 0.0, torch.zeros_like(matrix)
-        for rows, shared, weights, against in self._terms(matrix):
+        loss, gradient = 0.0, self.rows.new_zeros(self.rows.shape[1], self.others.shape[1])
+        for rows, shared, weights, against in self._terms(factors):
             loss += float((weights * softplus(against)).sum())
             slopes = weights * torch.sigmoid(against)
             gradient += rows.T @ (torch.where(shared, -slopes, slopes) @ self.others)
         return loss, gradient
 
-    def _terms(self, matrix: torch.Tensor) -> Iterator[tuple[torch.Tensor, ...]]:
+    def _terms(self, factors: Factors) -> Iterator[tuple[torch.Tensor, ...]]:
         """Per block: rows; which pairs are similar, their weights and -y_ij x_i' M z_j."""
+        left, right = factors
+        others = self.others @ right  # (m, r)
         for rows, shared in self._blocks():
-            scores = rows @ matrix @ self.others.T  # (block, m)
+            scores = rows @ left @ others.T  # (block, m)
             weights = torch.where(shared, *self.weights).to(scores)
             yield rows, shared, weights, torch.where(shared, -scores, scores)
 
@@ -191,17 +187,17 @@ class Relations:
 
 
 class Descent:
-    """Accelerated proximal gradient with backtracking; momentum restarts where it overshoots.
+    """Accelerated proximal gradient from M = 0, with backtracking; momentum restarts where it
+    overshoots.
 
     Args:
         relations: The smooth part.
-        matrix: Where it starts, (p, q).
         penalty: lambda.
     """
 
-    def __init__(self, relations: Relations, matrix: torch.Tensor, penalty: float) -> None:
+    def __init__(self, relations: Relations, penalty: float) -> None:
         self.relations, self.penalty = relations, penalty
-        self.matrix = self.before = matrix
+        self.factors = self.before = relations.zero
         self.momentum = 1.0
         norms = [float(torch.linalg.matrix_norm(x, 2)) for x in (relations.rows, relations.others)]
         # a fiftieth of the bound, which backtracking corrects
@@ -211,36 +207,52 @@ class Descent:
     def step(self) -> float:
         """One iteration; the objective that it reaches."""
         momentum = (1 + math.sqrt(1 + 4 * self.momentum**2)) / 2
-        ahead = self.matrix + (self.momentum - 1) / momentum * (self.matrix - self.before)
+        ahead = self._ahead((self.momentum - 1) / momentum)
         found, objective = self._descend(ahead)
         if objective > self.objective:
             momentum = 1.0
-            found, objective = self._descend(self.matrix)
-        self.before, self.matrix = self.matrix, found
+            found, objective = self._descend(self.factors)
+        self.before, self.factors = self.factors, found
         self.momentum, self.objective = momentum, objective
         return objective
 
     def state(self, facts: dict[str, Any]) -> State:
         """Where it stands, besides other facts."""
-        arrays = {name: getattr(self, name).cpu().numpy() for name in ("matrix", "before")}
+        factors = {"factor": self.factors, "before": self.before}
+        arrays = {
+            f"{n}.{i}": x.cpu().numpy() for n, pair in factors.items() for i, x in enumerate(pair)
+        }
         return arrays, facts | {name: getattr(self, name) for name in NUMBERS}
 
     def take_over(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
         """Go on from a state."""
-        for name, array in arrays.items():
-            setattr(self, name, torch.from_numpy(array).to(self.matrix))
+        place = self.factors[0]
+        self.factors, self.before = (
+            tuple(torch.from_numpy(arrays[f"{name}.{i}"]).to(place) for i in range(2))
+            for name in ("factor", "before")
+        )
         for name in NUMBERS:
             setattr(self, name, facts[name])
 
-    def _descend(self, start: torch.Tensor) -> tuple[torch.Tensor, float]:
+    def _ahead(self, weight: float) -> Factors:
+        """M + weight (M - M before), of at most both ranks together."""
+        (left, right), (left_before, right_before) = self.factors, self.before
+        return (
+            torch.cat([(1 + weight) * left, -weight * left_before], 1),
+            torch.cat([right, right_before], 1),
+        )
+
+    def _descend(self, start: Factors) -> tuple[Factors, float]:
         """A proximal step from `start`, and the objective there."""
         loss, gradient = self.relations.gradient(start)
+        matrix = start[0] @ start[1].T
         while True:
-            found = soft_threshold(start - gradient / self.lipschitz, self.penalty / self.lipschitz)
-            change = found - start
+            found = soft_threshold_factors(
+                matrix - gradient / self.lipschitz, self.penalty / self.lipschitz
+            )
+            change = found[0] @ found[1].T - matrix
             bound = loss + float((gradient * change).sum() + self.lipschitz / 2 * (change**2).sum())
             reached = self.relations.loss(found)
             if reached <= bound + 1e-12 * abs(bound):  # rounding
-                nuclear = float(torch.linalg.matrix_norm(found, "nuc"))
-                return found, reached + self.penalty * nuclear
+                return found, reached + self.penalty * float(found[0].square().sum())
             self.lipschitz *= 2
