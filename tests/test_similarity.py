@@ -4,7 +4,7 @@ import torch
 from torch.nn.functional import normalize
 
 from crossmodal import similarity
-from crossmodal.similarity import order_similarity, tiled_order_similarity
+from crossmodal.similarity import order_similarity
 
 
 @pytest.fixture
@@ -62,21 +62,29 @@ def test_random_directions_of_the_papers_width_have_known_values(absolute, mean,
 @pytest.mark.parametrize("size", [1, 8, 8 * 25, 10**6])
 def test_tiles_change_nothing(rows, monkeypatch, size):
     monkeypatch.setitem(similarity.TILE, "cpu", size)
-    torch.testing.assert_close(
-        tiled_order_similarity(*rows), order_similarity(*rows), rtol=0, atol=1e-15
-    )
+    weights = torch.linspace(-1, 1, 12 * 20, dtype=torch.float64).reshape(12, 20)
+    images, captions = (x.requires_grad_() for x in rows)
+    whole = -(captions - images[:, None]).clamp(min=0).square().sum(2)
+    found = [
+        [scores, *torch.autograd.grad((scores * weights).sum(), rows)]
+        for scores in (order_similarity(images, captions), whole)
+    ]
+    for tiled, at_once in zip(*found, strict=True):
+        torch.testing.assert_close(tiled, at_once, rtol=0, atol=1e-14)
 
 
 def test_tiles_bound_the_memory(rows, monkeypatch):
-    seen, compute = [], similarity.order_similarity
+    seen, compute = [], similarity._beyond
 
     def record(images, captions):
         seen.append(images.numel() * len(captions))
         return compute(images, captions)
 
-    monkeypatch.setattr(similarity, "order_similarity", record)
+    monkeypatch.setattr(similarity, "_beyond", record)
     monkeypatch.setitem(similarity.TILE, "cpu", 100)
-    tiled_order_similarity(*rows)
+    images, captions = (x.requires_grad_() for x in rows)
+    order_similarity(images, captions).sum().backward()
+    assert len(seen) > 2
     assert max(seen) <= 100
 
 

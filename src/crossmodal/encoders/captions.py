@@ -2,10 +2,10 @@
 
 import torch
 from torch import nn
-from torch.nn.functional import linear
 from torch.nn.utils.rnn import PackedSequence
 
 from crossmodal.encoders.gru import last_states
+from crossmodal.encoders.products import linear
 
 WORD_RANGE = 0.1
 

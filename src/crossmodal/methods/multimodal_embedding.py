@@ -22,10 +22,11 @@ from torch.nn.utils.rnn import pack_sequence
 from crossmodal.data import Split, View
 from crossmodal.devices import device
 from crossmodal.encoders.captions import CaptionEncoder
+from crossmodal.encoders.products import Linear
 from crossmodal.errors import CrossmodalError
 from crossmodal.losses import Hardest, hardest_ranking_loss, ranking_loss
 from crossmodal.methods.base import Direction
-from crossmodal.similarity import order_similarity, tiled_order_similarity
+from crossmodal.similarity import order_similarity
 from crossmodal.store import Ragged
 from crossmodal.training import GradientMethod, shuffled_batches
 
@@ -106,7 +107,7 @@ class MultimodalEmbedding(GradientMethod):
                 f"(plug-in `tokens`), but has {', '.join(views)}"
             )
         words = len(views["text"].meta["vocabulary"])
-        image = nn.Linear(views["image"].vectors().shape[1], self.dims, bias=self.image_bias)
+        image = Linear(views["image"].vectors().shape[1], self.dims, bias=self.image_bias)
         nn.init.xavier_uniform_(image.weight)
         if self.image_bias:
             nn.init.zeros_(image.bias)
@@ -191,8 +192,8 @@ class MultimodalEmbedding(GradientMethod):
             return super().score(queries, gallery, direction)
         first, second = (torch.from_numpy(x).to(device()) for x in (queries, gallery))
         if direction[0] == "image":
-            return tiled_order_similarity(first, second).cpu().numpy()
-        return tiled_order_similarity(second, first).T.cpu().numpy()
+            return order_similarity(first, second).cpu().numpy()
+        return order_similarity(second, first).T.cpu().numpy()
 
     def _embed_images(self, features: torch.Tensor) -> torch.Tensor:
         return self._normalise(self.network["image"](features.float()))
