@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 import torch
-from torch.nn.utils.rnn import pad_sequence
+from torch.nn.utils.rnn import pack_padded_sequence, pad_sequence
 
 from crossmodal.encoders.sequences import BiGRU, Sequences
 from crossmodal.store import Ragged
@@ -43,3 +43,20 @@ def test_bigru_is_that_of_each_row_alone_whatever_lies_behind_it(layers):
         steps, _ = network.gru(x[row : row + 1, :length])  # (1, length, 2 units)
         expected = torch.cat([steps[0, -1, :5], steps[0, 0, 5:]])
         torch.testing.assert_close(found[row], expected, rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+def test_gradients_of_bigru_are_those_of_pytorch(layers):
+    torch.manual_seed(0)
+    network = BiGRU(3, 5, layers).double()
+    lengths = torch.tensor([4, 1, 7, 3])
+    x = torch.randn(4, 7, 3, dtype=torch.float64, requires_grad=True)
+    weights = torch.linspace(-1, 1, 40, dtype=torch.float64).reshape(4, 10)
+    packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
+    states = network.gru(packed)[1]
+    found = [
+        torch.autograd.grad((last * weights).sum(), [x, *network.parameters()])
+        for last in (network(x, lengths), torch.cat([states[-2], states[-1]], dim=1))
+    ]
+    for ours, theirs in zip(*found, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-14)

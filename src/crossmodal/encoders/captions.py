@@ -4,7 +4,7 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import PackedSequence
 
-from crossmodal.encoders.gru import last_states
+from crossmodal.encoders.gru import gru_states, last_steps
 from crossmodal.encoders.products import linear
 
 WORD_RANGE = 0.1
@@ -46,5 +46,6 @@ class CaptionEncoder(nn.Module):
         different, places = words.data.unique(return_inverse=True)
         gru = self.gru
         mapped = linear(self.words(different), gru.weight_ih_l0, gru.bias_ih_l0)
-        states = last_states(mapped, places, words.batch_sizes.tolist(), gru.weight_hh_l0)
-        return states[words.unsorted_indices]
+        sizes = words.batch_sizes.tolist()
+        states = gru_states(mapped, places, sizes, gru.weight_hh_l0, gru.bias_hh_l0)
+        return states[last_steps(sizes)[words.unsorted_indices]]

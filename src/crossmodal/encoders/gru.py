@@ -1,10 +1,11 @@
-"""The last states of a GRU on a processor, for sequences packed side by side.
+"""The states of a GRU on a processor, for sequences packed side by side.
 
-    r, u = s(x_ru + U_ru h),   g = tanh(x_g + r * (U_g h)),   h' = u * h + (1 - u) * g,   h_0 = 0
+    r, u = s(x_ru + U_ru h + b_ru),   g = tanh(x_g + r * (U_g h + b_g)),   h' = u * h + (1 - u) * g,
+    h_0 = 0
 
-The inputs x = W e + b come ready-made and only once for each different word, which are a quarter of
-the words in a batch of captions. PyTorch's own GRU adds to the gradient of U at every step; here it
-is one product over all steps, of the states that are kept from the forward pass.
+The inputs x = W e come ready-made and only once for each different e: the words in a batch of
+captions are four times as many as the different ones. PyTorch's own GRU adds to the gradients of U
+and x at every step; here each is one product over all steps.
 """
 
 from typing import Any
@@ -15,22 +16,34 @@ from torch.autograd.function import once_differentiable
 from crossmodal.encoders.products import product
 
 
-def last_states(
-    inputs: torch.Tensor, places: torch.Tensor, sizes: list[int], weight: torch.Tensor
+def gru_states(
+    inputs: torch.Tensor,
+    places: torch.Tensor,
+    sizes: list[int],
+    weight: torch.Tensor,
+    bias: torch.Tensor,
 ) -> torch.Tensor:
-    """Last state of each sequence, (b, D).
+    """State after each step of each sequence, (sum of lengths, D).
 
     Args:
-        inputs: x of each different word, (n, 3 D) for r, u and g.
+        inputs: x of each different e, (n, 3 D) for r, u and g.
         places: Row of `inputs` of each step, (sum of lengths,); the steps are those of a
             `torch.nn.utils.rnn.PackedSequence`: longest sequence first, step by step.
         sizes: Number of sequences that have a step, b = sizes[0] >= sizes[1] >= ...
         weight: U, (3 D, D).
+        bias: b, (3 D,).
     """
-    return _LastStates.apply(inputs, places, sizes, weight)
+    return _States.apply(inputs, places, sizes, weight, bias)
 
 
-class _LastStates(torch.autograd.Function):
+def last_steps(sizes: list[int]) -> torch.Tensor:
+    """Rows of a packed sequence that are the last steps of its sequences, longest first, (b,)."""
+    counts = torch.tensor(sizes)
+    lengths = (counts[:, None] > torch.arange(sizes[0])).sum(0)
+    return (counts.cumsum(0) - counts)[lengths - 1] + torch.arange(sizes[0])
+
+
+class _States(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any,
@@ -38,46 +51,54 @@ class _LastStates(torch.autograd.Function):
         places: torch.Tensor,
         sizes: list[int],
         weight: torch.Tensor,
+        bias: torch.Tensor,
     ) -> torch.Tensor:
         dims = weight.shape[1]
         gates = inputs[places]  # (sum of lengths, 3 D), becomes r, u and g
-        before, candidates = (inputs.new_empty(len(places), dims) for _ in range(2))  # h, U_g h
-        states = inputs.new_zeros(sizes[0], dims)
-        steps = zip(*(x.split(sizes) for x in (gates, before, candidates)), strict=True)
-        for step, (gate, old, candidate) in enumerate(steps):
-            state = states[: len(gate)]
+        states, candidates = (
+            inputs.new_empty(len(places), dims) for _ in range(2)
+        )  # h', U_g h + b
+        recurrent, before = bias.expand(sizes[0], -1), inputs.new_zeros(sizes[0], dims)
+        steps = zip(*(x.split(sizes) for x in (gates, states, candidates)), strict=True)
+        for step, (gate, state, candidate) in enumerate(steps):
+            old = before[: len(gate)]
+            if step:  # h_0 is zero
+                recurrent = product(old, weight).add_(bias)
             r, u, g = gate.chunk(3, 1)
-            old.copy_(state)
-            if step:
-                recurrent = product(state, weight)
-                gate[:, : 2 * dims] += recurrent[:, : 2 * dims]
-                candidate.copy_(recurrent[:, 2 * dims :])
-            else:  # h_0 is zero
-                candidate.zero_()
-            gate[:, : 2 * dims].sigmoid_()
+            gate[:, : 2 * dims].add_(recurrent[:, : 2 * dims]).sigmoid_()
+            candidate.copy_(recurrent[:, 2 * dims :])
             g.addcmul_(r, candidate).tanh_()
-            state.sub_(g).mul_(u).add_(g)
-        ctx.save_for_backward(places, gates, before, candidates, weight)
-        ctx.sizes, ctx.words = sizes, len(inputs)
+            torch.sub(old, g, out=state).mul_(u).add_(g)
+            before = state
+        ctx.save_for_backward(places, gates, states, candidates, weight)
+        ctx.sizes, ctx.different = sizes, len(inputs)
         return states
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, d_last: torch.Tensor) -> tuple[torch.Tensor, None, None, torch.Tensor]:
-        places, gates, before, candidates, weight = ctx.saved_tensors
-        dims, first = weight.shape[1], ctx.sizes[0]
+    def backward(ctx: Any, d_all: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        places, gates, states, candidates, weight = ctx.saved_tensors
+        dims, sizes, first = weight.shape[1], ctx.sizes, ctx.sizes[0]
+        before = _states_before(states, sizes)
         d_gates, d_recurrent = torch.empty_like(gates), torch.empty_like(gates)
-        d_states = d_last.clone()
-        split = [x.split(ctx.sizes) for x in (gates, before, candidates, d_gates, d_recurrent)]
-        for step in reversed(range(len(ctx.sizes))):
-            gate, old, candidate, d_gate, d_step = (part[step] for part in split)
-            d_state = d_states[: len(gate)]
-            _step_back(d_state, gate, old, candidate, d_gate, d_step)
-            if step:
-                d_state.add_(product(d_step, weight.T))
+        d_states = states.new_zeros(first, dims)
+        arrays = [x.split(sizes) for x in (d_all, gates, before, candidates, d_gates, d_recurrent)]
+        for step in reversed(range(len(sizes))):
+            d_after, *parts = (array[step] for array in arrays)
+            d_state = d_states[: len(d_after)].add_(d_after)
+            _step_back(d_state, *parts)
+            if step:  # h_0 is zero
+                d_state.add_(product(parts[-1], weight.T))
+        d_inputs = gates.new_zeros(ctx.different, 3 * dims).index_add_(0, places, d_gates)
         d_weight = product(d_recurrent[first:].T, before[first:].T)
-        d_inputs = gates.new_zeros(ctx.words, 3 * dims).index_add_(0, places, d_gates)
-        return d_inputs, None, None, d_weight
+        return d_inputs, None, None, d_weight, d_recurrent.sum(0)
+
+
+def _states_before(states: torch.Tensor, sizes: list[int]) -> torch.Tensor:
+    """The state that each step begins with, (sum of lengths, D)."""
+    after = states.split(sizes)
+    longer = zip(after, sizes[1:], strict=False)
+    return torch.cat([torch.zeros_like(after[0]), *(state[:size] for state, size in longer)])
 
 
 def _step_back(
@@ -88,8 +109,8 @@ def _step_back(
     d_gate: torch.Tensor,
     d_recurrent: torch.Tensor,
 ) -> None:
-    """Fill the gradients of one step's r, u and g, before their functions, and of U h; of `d_state`
-    stays what reaches h by way of u * h. `candidate` is U_g h.
+    """Fill the gradients of one step's r, u and g, before their functions, and of U h + b; of
+    `d_state` stays what reaches h by way of u * h.
     """
     r, u, g = gate.chunk(3, 1)
     d_r, d_u, d_g = d_gate.chunk(3, 1)

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from torch import nn
-from torch.nn.utils.rnn import pack_padded_sequence
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence
 
+from crossmodal.encoders.gru import gru_states, last_steps
+from crossmodal.encoders.products import linear
 from crossmodal.store import Ragged
 
 
@@ -64,5 +66,30 @@ class BiGRU(nn.Module):
     def forward(self, x: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         """Read the first `lengths` (b,) steps, given on the CPU, of each row of x (b, t, d)."""
         packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
-        _, states = self.gru(packed)  # (2 layers, b, units)
+        if not x.is_cuda:
+            return self._read(packed)
+        _, states = self.gru(packed)  # cuDNN runs all steps in one call; (2 layers, b, units)
         return torch.cat([states[-2], states[-1]], dim=1)
+
+    def _read(self, packed: PackedSequence) -> torch.Tensor:
+        """The same on a processor."""
+        steps, sizes = packed.data, packed.batch_sizes.tolist()
+        orders = torch.arange(len(steps)), _backwards(sizes)
+        for layer in range(self.gru.num_layers):
+            weights = self.gru.all_weights[2 * layer : 2 * layer + 2]  # forward and backward
+            states = [
+                gru_states(linear(steps, w, b), order, sizes, u, c)
+                for order, (w, u, b, c) in zip(orders, weights, strict=True)
+            ]
+            steps = torch.cat([states[0], states[1][orders[1]]], dim=1)
+        last = last_steps(sizes)[packed.unsorted_indices]
+        return torch.cat([state[last] for state in states], dim=1)
+
+
+def _backwards(sizes: list[int]) -> torch.Tensor:
+    """Rows of a packed sequence in the order in which each sequence is read backwards."""
+    counts = torch.tensor(sizes)
+    starts = counts.cumsum(0) - counts  # first row of each step
+    inside = counts[:, None] > torch.arange(sizes[0])  # (steps, sequences)
+    mirrored = inside.sum(0) - 1 - torch.arange(len(sizes))[:, None]
+    return (starts[mirrored] + torch.arange(sizes[0]))[inside]
