@@ -9,10 +9,10 @@ def matrix(rows, columns, seed=0):
     return torch.randn(rows, columns, generator=torch.Generator().manual_seed(seed))
 
 
-@pytest.mark.parametrize("rows", [0, 1, 7, 128])
+@pytest.mark.parametrize(("rows", "columns"), [(0, 40), (1, 40), (7, 1), (7, 0), (128, 40)])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_product_is_that_of_double_precision(rows, dtype):
-    a, b = matrix(rows, 40).to(dtype), matrix(30, 40, 1).to(dtype)
+def test_product_is_that_of_double_precision(rows, columns, dtype):
+    a, b = matrix(rows, columns).to(dtype), matrix(30, columns, 1).to(dtype)
     expected = (a.double() @ b.double().T).to(dtype)
     torch.testing.assert_close(product(a, b), expected)
 
