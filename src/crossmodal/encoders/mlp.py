@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import Field
 from torch import nn
 
+from crossmodal.encoders.products import Linear
 from crossmodal.errors import CrossmodalError
 
 Units = Annotated[int, Field(gt=0)]
@@ -13,9 +14,9 @@ Layers = list[Units]
 LayersByView = dict[str, Layers]
 
 
-def linear(width: int, units: int, bias: bool = True) -> nn.Linear:
+def linear(width: int, units: int, bias: bool = True) -> Linear:
     """A Glorot-uniform linear layer."""
-    layer = nn.Linear(width, units, bias)
+    layer = Linear(width, units, bias)
     nn.init.xavier_uniform_(layer.weight)
     if bias:
         nn.init.zeros_(layer.bias)

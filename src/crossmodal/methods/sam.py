@@ -23,6 +23,7 @@ from torch.nn.functional import normalize
 
 from crossmodal.data import Split, View
 from crossmodal.devices import device
+from crossmodal.encoders.products import Linear
 from crossmodal.encoders.scaler import Scaler
 from crossmodal.errors import CrossmodalError
 from crossmodal.losses import ranking_loss
@@ -87,7 +88,7 @@ class SAM(GradientMethod):
 
     def _projection(self, width: int) -> nn.Module:
         """Scaler, then Linear-tanh-dropout-Linear-tanh; the output is not yet normalised."""
-        layers = [nn.Linear(width, self.hidden), nn.Linear(self.hidden, self.dims)]
+        layers = [Linear(width, self.hidden), Linear(self.hidden, self.dims)]
         for layer in layers:
             nn.init.xavier_uniform_(layer.weight)
             nn.init.zeros_(layer.bias)
