@@ -1,8 +1,10 @@
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
+from matplotlib import pyplot as plt
 
-from crossmodal.evaluation.figures import Line, draw_lines, draw_matrix
+from crossmodal.evaluation import figures
+from crossmodal.evaluation.figures import Group, Line, draw_lines, draw_matrix, draw_points
 
 LINES = [Line("CCA", [0.0], [0.3]), Line("SAM & co", [1.0, 10.0, 100.0], [0.2, 0.4, 0.5])]
 
@@ -49,3 +51,17 @@ def test_a_matrix_is_drawn_with_its_labels_and_follows_its_values_alone(tmp_path
     assert first == again != moved
     for label in (b"Toy", b"clips", b"images"):
         assert label in first
+
+
+def test_long_titles_do_not_reach_the_legend(tmp_path, monkeypatch):
+    kept = []
+    monkeypatch.setattr(figures, "save", lambda figure, path: kept.append(figure))
+    title = "Flickr8k with synthetic speech, images and captions spoken by a machine"
+    label = "SAM without schedule and centroids"
+    draw_lines(tmp_path / "lines.svg", [Line(label, [1.0, 2.0], [1.0, 2.0])], title, ("x", "y"))
+    draw_points(tmp_path / "points.svg", {label: Group(np.eye(2), "o", 0)}, title)
+    for figure in kept:
+        figure.draw_without_rendering()
+        (area,), (legend,) = figure.axes, figure.legends
+        assert area.title.get_window_extent().x1 < legend.get_window_extent().x0
+        plt.close(figure)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from textwrap import fill
 
 import matplotlib
 import numpy as np
@@ -24,6 +25,7 @@ STYLE = {
     "grid.alpha": 0.3,
     "axes.prop_cycle": DASHES * matplotlib.cycler(color=plt.cm.tab10.colors),
 }
+TITLE_CHARACTERS = 44  # a line of more reaches the legend beside the axes
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ def draw_points(path: Path, groups: dict[str, Group], title: str) -> None:
         for label, group in groups.items():
             colour = plt.cm.tab20(group.colour % 20)
             area.scatter(*group.points.T, s=18, marker=group.marker, color=colour, label=label)
-        area.set(title=title, xticks=[], yticks=[])
+        area.set(title=fill(title, TITLE_CHARACTERS), xticks=[], yticks=[])
         figure.legend(loc="outside right upper")
         save(figure, path)
 
@@ -99,7 +101,7 @@ def draw_lines(
                 area.errorbar(line.x, line.y, line.spread, label=line.label, marker="o", capsize=2)
             else:
                 area.plot(line.x, line.y, label=line.label)
-        area.set(title=title, xlabel=axes[0], ylabel=axes[1])
+        area.set(title=fill(title, TITLE_CHARACTERS), xlabel=axes[0], ylabel=axes[1])
         if logarithmic:
             area.set_xscale("log")
             positions = sorted({x for line in lines if len(line.x) > 1 for x in line.x})
@@ -121,7 +123,7 @@ def draw_matrix(path: Path, values: np.ndarray, title: str, axes: tuple[str, str
     with plt.rc_context(STYLE | {"axes.grid": False}):
         figure, area = plt.subplots(figsize=(5.0, 4.4), layout="constrained")
         figure.colorbar(area.imshow(values, interpolation="nearest"))
-        area.set(title=title, xlabel=axes[0], ylabel=axes[1])
+        area.set(title=fill(title, TITLE_CHARACTERS), xlabel=axes[0], ylabel=axes[1])
         save(figure, path)
 
 

@@ -52,7 +52,7 @@ def margins(spec: dict[str, Any], output: Path, curve: Path) -> None:
         for area in others[len(categories) :]:
             area.set_axis_off()
         handles = [plt.Line2D([], [], color=colour, label=c) for c, colour in colours.items()]
-        figure.legend(handles=handles, loc="outside lower center", ncols=5)
+        figure.legend(handles=handles, loc="outside right upper")
         figure.suptitle(spec["title"])
         figure.supxlabel("epoch")
         save(figure, output)
