@@ -101,6 +101,7 @@ class Table(Strict):
     experiments: Annotated[list[str], Field(min_length=1)]
     metrics: Annotated[list[Metric], Field(min_length=1)]
     retrieval: Retrieval = "cross-modal"
+    ranked: bool = Field(False, description="Rows in order of the first metric, the best first")
     figures: list[str] = Field([], description="Keys of `figures`, shown below the table")
     map: Map | None = Field(None, description="Drawn below the table")
     similarity: list[str] = Field([], description="Experiments whose matrix of scores is drawn")

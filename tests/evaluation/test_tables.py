@@ -320,3 +320,31 @@ def test_a_cited_row_has_published_numbers_and_no_others(two):
         assert published["CCA, cited"] == f"{value:.3f}"
         assert column(found, direction, "mAP reproduced")["CCA, cited"] == ""
         assert column(found, direction, "seeds")["CCA, cited"] == ""
+
+
+def ranked(metric, values):
+    """Labels of a ranked table by direction; `values` are those of both, by label."""
+    runs = {}
+    for label, both in values.items():
+        run = make_run(0.3)
+        for direction, value in zip(DIRECTIONS, both, strict=True):
+            run["test"][direction] = run["test"][direction] | {metric: value}
+        runs[label] = [run]
+    experiments = {label: make_experiment(label) for label in values}
+    cited = {"Cited": PASCAL_CCA}
+    table = Table(title="Toy", experiments=list(values), metrics=[metric], ranked=True, cited=cited)
+    found = parse(to_markdown("toy", table, make_rows(table, experiments, runs)))
+    return {direction: [label for label in rows if label] for direction, rows in found.items()}
+
+
+def test_a_ranked_table_has_the_best_first_in_each_direction_and_the_rest_below():
+    found = ranked("mAP", {"CCA": (0.3, 0.4), "CFA": (0.5, 0.2), "SAM": (0.6, 0.5)})
+    below = ["Cited", "(random scores)", "(constant scores)", "(perfect scores)"]
+    assert found["image-to-text"] == ["SAM", "CFA", "CCA", *below]
+    assert found["text-to-image"] == ["SAM", "CCA", "CFA", *below]
+
+
+def test_the_least_rank_is_the_best():
+    found = ranked("MedR", {"CCA": (3.0, 5.0), "SAM": (2.0, 9.0)})
+    assert found["image-to-text"][:2] == ["SAM", "CCA"]
+    assert found["text-to-image"][:2] == ["CCA", "SAM"]

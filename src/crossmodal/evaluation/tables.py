@@ -1,5 +1,6 @@
 """Tables of published next to reproduced numbers, from the metrics of runs."""
 
+import math
 from dataclasses import dataclass
 from statistics import mean, stdev
 from typing import Any
@@ -12,6 +13,7 @@ from crossmodal.schema import Experiment, Table
 DECIMALS = {"mAP": 3, "R@": 1, "rsum": 1, "MedR": 1, "MeanR": 1}
 DECIMALS |= {STARTS: 1, "positives": 3, "negatives": 3}
 DECIMALS |= {TIME: 1, MEMORY: 0}
+LOWER_IS_BETTER = {"MedR", "MeanR", TIME, MEMORY}
 CONTROLS = ("random", "constant", "perfect")
 FIGURES = {"learning": "Learning curves", "precision_scope": "Precision-scope curves"}
 COLUMNS = [
@@ -160,13 +162,28 @@ def to_markdown(name: str, table: Table, rows: list[Row]) -> str:
     """The table as Markdown, one part per direction, and its figures."""
     directions = list(dict.fromkeys(d for row in rows for d, _ in row.cells))
     parts = [f"## {table.title}", *([table.note.strip()] if table.note else [])]
-    parts += [f"**{direction}**\n\n{_lines(rows, direction)}" for direction in directions]
+    for direction in directions:
+        shown = _rank(rows, direction, table.metrics[0]) if table.ranked else rows
+        parts.append(f"**{direction}**\n\n{_lines(shown, direction)}")
     parts += [f"![{title}](../figures/{name}/{file}.svg)" for file, title in FIGURES.items()]
     parts += [f"![{figure}](../figures/{figure}.svg)" for figure in table.figures]
     parts += [f"![Map](../figures/{name}/map.svg)"] if table.map else []
     parts += [f"![Margins, {e}](../figures/margins/{e}.svg)" for e in table.margins]
     parts += [f"![Similarities, {e}](../figures/similarity/{e}.svg)" for e in table.similarity]
     return "\n\n".join(parts) + "\n"
+
+
+def _rank(rows: list[Row], direction: str, metric: str) -> list[Row]:
+    """Experiments, the best first; the others below as they stand."""
+    sign = 1 if metric in LOWER_IS_BETTER else -1
+
+    def place(row: Row) -> float:
+        cell = row.cells.get((direction, metric))
+        if not row.experiment or cell is None or cell.reproduced is None:
+            return math.inf
+        return sign * cell.reproduced
+
+    return sorted(rows, key=place)
 
 
 def _lines(rows: list[Row], direction: str) -> str:
