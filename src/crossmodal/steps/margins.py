@@ -1,4 +1,4 @@
-"""Margins of a training by epoch: figures 4 to 6 of Semedo and Magalhaes, ACM MM 2019."""
+"""Margins of a training by epoch: figures 3 to 6 of Semedo and Magalhaes, ACM MM 2019."""
 
 from pathlib import Path
 from typing import Any
