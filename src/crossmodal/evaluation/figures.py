@@ -25,7 +25,7 @@ STYLE = {
     "grid.alpha": 0.3,
     "axes.prop_cycle": DASHES * matplotlib.cycler(color=plt.cm.tab10.colors),
 }
-TITLE_CHARACTERS = 44  # a line of more reaches the legend beside the axes
+TITLE_CHARACTERS = 44  # more on a line reach the legend, or leave a narrow figure
 
 
 @dataclass(frozen=True)

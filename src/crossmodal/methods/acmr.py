@@ -14,7 +14,7 @@ whose image is most similar to it; likewise for texts.
 
 Source: B. Wang, Y. Yang, X. Xu, A. Hanjalic, H. T. Shen, Adversarial cross-modal retrieval; shapes
 and negatives of the released code, not its optimisers, which leave L_adv and L_dis without effect.
-Cost of 40,000 pairs of 4,096 + 1,000 columns: 2.5 GB with the features, 9 minutes of
+Cost of 40,000 pairs of 4,096 + 1,000 columns: at most 2.5 GB with the features, 9 minutes of
 one core.
 """
 

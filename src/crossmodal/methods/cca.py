@@ -5,8 +5,8 @@ Retrieval by the cosine of the canonical variates (Rasiwasia et al., ACM MM 2010
 canonical correlations to the power s; s = 0 is the plain form.
 
 Cost of n pairs of p + q columns: about four (p + q)^2 float64 matrices (0.8 GB at 4,096 + 1,000),
-one pass over the rows and dense solvers of size p; at 40,000 pairs, 2.5 GB with the features and a
-minute of one core.
+one pass over the rows and dense solvers of size p; at 40,000 pairs, at most 2.5 GB with the
+features and a minute of one core.
 """
 
 import warnings

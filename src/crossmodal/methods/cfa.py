@@ -4,8 +4,8 @@ min |X A - Y B|_F over orthonormal A and B, centred X and Y: with X'Y = U diag(s
 B = V; the k leading columns of each are kept. Retrieval by the cosine.
 
 Source: D. Li, N. Dimitrova, M. Li, I. K. Sethi, Multimedia content processing through cross-modal
-association, ACM Multimedia 2003. Cost of 40,000 pairs of 4,096 + 1,000 columns: 2.5 GB with the
-features, half a minute of one core.
+association, ACM Multimedia 2003. Cost of 40,000 pairs of 4,096 + 1,000 columns: at most 2.5 GB
+with the features, half a minute of one core.
 """
 
 from typing import Annotated

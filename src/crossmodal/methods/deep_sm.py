@@ -5,7 +5,7 @@ One classifier per modality; what is compared are the posteriors. Pairs play no 
 Source: Y. Wei et al., Cross-modal retrieval with CNN visual features: a new baseline, IEEE Trans.
 Cybernetics 47(2), 2017, with precomputed features in place of the fine-tuned CNN; semantic matching
 is by Rasiwasia et al., ACM MM 2010.
-Cost of 40,000 pairs of 4,096 + 1,000 columns: 2.5 GB with the features, 8 minutes of
+Cost of 40,000 pairs of 4,096 + 1,000 columns: at most 2.5 GB with the features, 8 minutes of
 one core.
 """
 

@@ -7,7 +7,8 @@ them, which is KCCA with the constraint a'((1 - c) K^2 / (n - 1) + c K) a = 1.
 Source: D. R. Hardoon, S. Szedmak, J. Shawe-Taylor, Canonical correlation analysis: an overview with
 application to learning methods, Neural Computation 16(12), 2004. Cost with m landmarks: about four
 (2 m)^2 float64 matrices (0.5 GB at m = 2,000); time n m (2 (p + q) + 6 m) and solvers of size m;
-at 40,000 pairs of 4,096 + 1,000 columns, 2.5 GB with the features and 2 minutes of one core.
+at 40,000 pairs of 4,096 + 1,000 columns, at most 2.5 GB with the features and 2 minutes of one
+core.
 """
 
 from typing import Annotated

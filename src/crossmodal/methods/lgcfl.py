@@ -9,7 +9,7 @@ Source: C. Kang et al., Learning consistent feature representation for cross-mod
 retrieval, IEEE TMM 17(3), 2015. Our reconstruction: each feature is a group of its own.
 Cost: about four p^2 float64 matrices (0.6 GB at 4,096); one pass over the rows for the moments, and
 per iteration two light ones and one linear system of size p; at 40,000 pairs of 4,096 + 1,000
-columns, 2.5 GB with the features and 2 minutes of one core.
+columns, at most 2.5 GB with the features and 2 minutes of one core.
 """
 
 from typing import Annotated
