@@ -32,6 +32,7 @@ Positive = Annotated[int, Field(gt=0)]
 Rate = Annotated[float, Field(gt=0)]
 BatchSize = Annotated[int, Field(gt=1)]
 Frames = Annotated[int, Field(gt=0, multiple_of=STRIDE)]
+Decibels = Annotated[float, Field(ge=-80, le=0)]
 CaptionsPerEpoch = Literal["all", "one"]
 
 
@@ -43,6 +44,7 @@ class SpeechImageMethod(GradientMethod):
         captions_per_epoch: All captions of an image, or a random one.
         max_frames: Clips are cut here; 10 ms each.
         trim: Pad a batch to its longest clip, not to `max_frames`: faster, not bit-identical.
+        padding: Level of the frames behind a clip, in dB below its loudest value.
         image_network: The network that reads image files; None if images are features.
         weights: See `Method`; of the image network.
     """
@@ -52,6 +54,7 @@ class SpeechImageMethod(GradientMethod):
     captions_per_epoch: CaptionsPerEpoch
     max_frames: int
     trim: bool
+    padding: float
     image_network: backbones.Name | None
 
     @abstractmethod
@@ -114,10 +117,10 @@ class SpeechImageMethod(GradientMethod):
     def pad(self, clips: Sequences, rows: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
         """Frames (b, t, 40) of some clips, and their numbers (b,).
 
-        Behind a clip are zeros, as in the released code of DAVEnet, where 0 dB is the loudest.
+        Behind a clip lies `padding`.
         """
         size = int(self._padded(clips.lengths[rows].numpy()).max())
-        return clips.pad(rows, size)
+        return clips.pad(rows, size, self.padding)
 
     def _padded(self, frames: np.ndarray) -> np.ndarray:
         """Frames that clips of so many frames are padded to."""

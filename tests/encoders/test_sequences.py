@@ -15,11 +15,12 @@ def ragged(rng):
     return Ragged.concatenate([rng.random((n, 3)).astype(np.float16) for n in LENGTHS])
 
 
-def test_padding_puts_zeros_behind_the_chosen_rows(ragged):
+@pytest.mark.parametrize("fill", [0.0, -80.0])
+def test_padding_puts_a_constant_behind_the_chosen_rows(ragged, fill):
     rows = np.array([2, 3, 0, 2])
-    padded, lengths = Sequences.place(ragged, 99, CPU).pad(rows, 7)
-    expected = pad_sequence([torch.from_numpy(ragged[r]).float() for r in rows], batch_first=True)
-    assert torch.equal(padded, expected)
+    padded, lengths = Sequences.place(ragged, 99, CPU).pad(rows, 7, fill)
+    chosen = [torch.from_numpy(ragged[row]).float() for row in rows]
+    assert torch.equal(padded, pad_sequence(chosen, batch_first=True, padding_value=fill))
     assert lengths.tolist() == [7, 0, 4, 7]
 
 

@@ -38,6 +38,7 @@ PAPER = {
     "captions_per_epoch": "all",
     "max_frames": 2048,
     "trim": False,
+    "padding": 0.0,
 }
 SMALL = PAPER | {"width": 0.02, "max_frames": 96}
 GLOBAL = SMALL | {"similarity": "sisa", "unit_speech": True, "image_kernel": 1}
@@ -184,6 +185,14 @@ def test_learns_32_pairs_by_heart(rng, kind):
     scores = method.score(images, clips, IMAGE)
     assert (scores.argmax(1) == np.arange(32)).all()
     assert selection_score(method, split) == 600
+
+
+def test_frames_behind_a_clip_have_the_level_asked_for(split):
+    method = placed(Matchmap(**SMALL | {"padding": -80.0}), split)
+    frames, lengths = method.pad(method.clips, np.array([3, 8]))
+    assert lengths.tolist() == [33, 96]
+    assert (frames[0, 33:] == -80).all()
+    np.testing.assert_array_equal(frames[1], split.views["speech"].features[8][:96])
 
 
 def test_padding_of_a_view_follows_its_longest_clip(split):

@@ -53,6 +53,8 @@ PAPER = {
     "captions_per_epoch": "all",
     "max_frames": 2048,
     "trim": False,
+    "padding": 0.0,
+    "reads_padding": False,
 }
 SMALL = PAPER | {"dims": 16, "width": 0.04, "recurrent_layers": 1, "word_dims": 5, "max_frames": 96}
 FILES = SMALL | {"image_network": "squeezenet1_1", "finetuning_rate": 2e-5}
@@ -296,18 +298,34 @@ def test_many_rows_are_embedded_in_order(rng):
         np.testing.assert_allclose(found, method.embed(modality, view)[order], atol=1e-6)
 
 
-@pytest.mark.parametrize(("trim", "size"), [(True, 80), (False, 96)])
-def test_clips_are_cut_at_the_longest_allowed_and_padded_with_zeros(split, trim, size):
-    method = ready(split, trim=trim)
+@pytest.mark.parametrize(
+    ("trim", "padding", "size"), [(True, 0.0, 80), (True, -80.0, 80), (False, 0.0, 96)]
+)
+def test_clips_are_cut_at_the_longest_allowed_and_padded(split, trim, padding, size):
+    method = ready(split, trim=trim, padding=padding)
     clips = split.views["speech"].features
     for rows, longest in (([0, 3, 7], size), ([8, 0], 96)):
-        frames = np.zeros((len(rows), longest, 40), np.float32)
+        frames = np.full((len(rows), longest, 40), padding, np.float32)
         for place, row in enumerate(rows):
             frames[place, : min(FRAMES[row], 96)] = clips[row][:96]
         lengths = torch.from_numpy(FRAMES[rows].clip(max=96))
         expected = normalize(method.network["speech"](torch.from_numpy(frames), lengths))
         found = method.embed_clips(method.clips, np.array(rows))
         torch.testing.assert_close(found, expected)
+
+
+def test_the_gru_may_read_the_padding_too(split):
+    literal, packed = (ready(split, reads_padding=whole) for whole in (True, False))
+    literal.network.load_state_dict(packed.network.state_dict())
+    rows = np.arange(len(FRAMES))
+    frames, _ = packed.clips.pad(rows, 96)
+    expected = normalize(packed.network["speech"](frames, torch.full((len(rows),), 96)))
+    torch.testing.assert_close(literal.embed_clips(literal.clips, rows), expected)
+
+
+def test_reading_the_padding_needs_clips_of_one_length():
+    with pytest.raises(ValueError, match="reads_padding: .* set trim to false"):
+        VASE(**PAPER | {"reads_padding": True, "trim": True})
 
 
 def test_length_of_an_image_s_features_does_not_matter_and_zeros_are_allowed(split):

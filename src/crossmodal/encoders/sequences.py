@@ -33,12 +33,15 @@ class Sequences:
         lengths = torch.from_numpy(rows.lengths).clamp(max=longest)
         return cls(torch.from_numpy(rows.values).to(device), starts, lengths)
 
-    def pad(self, rows: np.ndarray, size: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """Some rows side by side, zeros behind them.
+    def pad(
+        self, rows: np.ndarray, size: int, fill: float = 0.0
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Some rows side by side, a constant behind them.
 
         Args:
             rows: Which rows, (b,).
             size: Steps of the result, at least the longest row's.
+            fill: The constant.
 
         Returns:
             The batch (b, size, d) in single precision on the device; lengths (b,) on the CPU.
@@ -47,7 +50,8 @@ class Sequences:
         inside = steps < self.lengths[rows, None]  # (b, size)
         sources = (self.starts[rows, None] + steps).where(inside, 0)
         sources, inside = (x.to(self.values.device) for x in (sources, inside))
-        return self.values[sources].float() * inside[:, :, None], self.lengths[rows]
+        padded = self.values[sources].float().where(inside[:, :, None], fill)
+        return padded, self.lengths[rows]
 
 
 class BiGRU(nn.Module):

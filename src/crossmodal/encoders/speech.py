@@ -53,16 +53,26 @@ class SpeechEncoder(nn.Module):
         dims: d, even: each direction of the GRU has d/2 units.
         width: Multiplier of the CNN's channels.
         recurrent_layers: Layers of the GRU.
+        reads_padding: Whether the GRU reads all steps of the batch, or those of the clip alone.
     """
 
     def __init__(
-        self, network: SpeechNetwork, dims: int, width: float, recurrent_layers: int
+        self,
+        network: SpeechNetwork,
+        dims: int,
+        width: float,
+        recurrent_layers: int,
+        reads_padding: bool,
     ) -> None:
         super().__init__()
+        self.reads_padding = reads_padding
         self.steps = SpeechSteps(network, width)
         self.recurrent = BiGRU(self.steps.channels, dims // 2, recurrent_layers)
         self.project = nn.Linear(dims, dims)
 
     def forward(self, frames: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         """Encode a padded batch (b, t, 40) whose rows have `lengths` (b,) frames."""
-        return self.project(self.recurrent(*self.steps(frames, lengths)))
+        steps, counts = self.steps(frames, lengths)
+        if self.reads_padding:
+            counts = torch.full_like(counts, steps.shape[1])
+        return self.project(self.recurrent(steps, counts))

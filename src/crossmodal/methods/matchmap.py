@@ -34,6 +34,7 @@ from crossmodal.speech_image import (
     Batch,
     BatchSize,
     CaptionsPerEpoch,
+    Decibels,
     Frames,
     Images,
     Positive,
@@ -68,6 +69,8 @@ class Matchmap(SpeechImageMethod):
         captions_per_epoch: All captions of an image, or a random one.
         max_frames: Clips are cut here; 10 ms each.
         trim: Pad a batch to its longest clip, not to `max_frames`: faster, not bit-identical.
+        padding: Level of the frames behind a clip, in dB below its loudest value: 0, as the released
+            code of DAVEnet has it, or that of silence, -80.
     """
 
     def __init__(
@@ -91,6 +94,7 @@ class Matchmap(SpeechImageMethod):
         captions_per_epoch: CaptionsPerEpoch,
         max_frames: Frames,
         trim: bool,
+        padding: Decibels,
     ) -> None:
         if unit_speech and similarity != "sisa":
             raise ValueError("unit_speech: only with similarity sisa; set it to false")
@@ -104,7 +108,7 @@ class Matchmap(SpeechImageMethod):
         self.decay, self.decay_every = decay, decay_every
         self.batch, self.accumulate, self.epochs = batch, accumulate, epochs
         self.captions_per_epoch = captions_per_epoch
-        self.max_frames, self.trim = max_frames, trim
+        self.max_frames, self.trim, self.padding = max_frames, trim, padding
 
     def build(self, views: dict[str, View]) -> nn.Module:
         """Both encoders, as PyTorch initialises them."""

@@ -35,6 +35,7 @@ from crossmodal.speech_image import (
     Batch,
     BatchSize,
     CaptionsPerEpoch,
+    Decibels,
     Frames,
     Images,
     Positive,
@@ -75,6 +76,10 @@ class VASE(SpeechImageMethod):
         captions_per_epoch: All captions of an image, or a random one.
         max_frames: Clips are cut here; 10 ms each.
         trim: Pad a batch to its longest clip, not to `max_frames`: faster, not bit-identical.
+        padding: Level of the frames behind a clip, in dB below its loudest value: 0, as the released
+            code of DAVEnet has it, or that of silence, -80.
+        reads_padding: Whether the BiGRU reads the padding too, as the paper's text has it; else the
+            steps of the clip alone.
     """
 
     continues = False
@@ -105,9 +110,13 @@ class VASE(SpeechImageMethod):
         captions_per_epoch: CaptionsPerEpoch,
         max_frames: Frames,
         trim: bool,
+        padding: Decibels,
+        reads_padding: bool,
     ) -> None:
         if finetuning_rate and not image_network:
             raise ValueError("finetuning_rate: needs an image_network; set one, or this to null")
+        if reads_padding and trim:
+            raise ValueError("reads_padding: needs clips of one length; set trim to false")
         self.dims, self.recurrent_layers, self.word_dims = dims, recurrent_layers, word_dims
         self.speech_network, self.width = speech_network, width
         self.image_network = image_network
@@ -120,7 +129,8 @@ class VASE(SpeechImageMethod):
         self.clip_norm, self.batch, self.accumulate = clip, batch, accumulate
         self.stages, self.phases = (epochs, finetuning_epochs), 2 if finetuning_rate else 1
         self.captions_per_epoch = captions_per_epoch
-        self.max_frames, self.trim = max_frames, trim
+        self.max_frames, self.trim, self.padding = max_frames, trim, padding
+        self.reads_padding = reads_padding
 
     @property
     def epochs(self) -> int:
@@ -138,7 +148,7 @@ class VASE(SpeechImageMethod):
             width = views["image"].vectors().shape[1]
         parts["image"] = nn.Linear(width, self.dims)
         parts["speech"] = SpeechEncoder(
-            self.speech_network, self.dims, self.width, self.recurrent_layers
+            self.speech_network, self.dims, self.width, self.recurrent_layers, self.reads_padding
         )
         linear = [parts["image"], parts["speech"].project]
         if "text" in views:
