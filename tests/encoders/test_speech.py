@@ -6,7 +6,9 @@ from crossmodal.encoders.speech import NETWORKS, SpeechEncoder, SpeechSteps
 
 
 def test_two_recurrent_layers_have_the_published_number_of_parameters():
-    encoder = SpeechEncoder("davenet", dims=1024, width=1.0, recurrent_layers=2, reads_padding=False)
+    encoder = SpeechEncoder(
+        "davenet", dims=1024, width=1.0, recurrent_layers=2, reads_padding=False
+    )
     assert sum(p.numel() for p in encoder.recurrent.parameters()) == 9_449_472
     assert sum(p.numel() for p in encoder.project.parameters()) == 1_049_600
 

@@ -1,9 +1,11 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 from torch.nn.functional import normalize
 
-from crossmodal.data import View
+from crossmodal.data import Split, View
 from crossmodal.evaluation.selection import selection_score
 from crossmodal.methods.base import Run
 from crossmodal.methods.matchmap import Matchmap
@@ -25,6 +27,7 @@ PAPER = {
     "unit_speech": False,
     "image_network": None,
     "image_weights": "random",
+    "input_norm": "raw",
     "image_kernel": 3,
     "margin": 1.0,
     "impostors": "random",
@@ -158,6 +161,30 @@ def test_impostors_are_never_other_captions_of_the_image(split, monkeypatch):
 @pytest.mark.parametrize(("epoch", "rate"), [(0, 1e-3), (39, 1e-3), (40, 1e-4), (80, 1e-5)])
 def test_learning_rate_steps_down(epoch, rate):
     assert Matchmap(**PAPER).learning_rate(epoch, 0) == pytest.approx(rate)
+
+
+def test_image_features_may_be_scaled_by_training_statistics(split):
+    maps = split.views["image"].features.astype(np.float32)
+    scores = (maps - maps.mean(0)) / maps.std(0)
+    view = replace(split.views["image"], features=scores)
+    scaled = Split(split.items, split.labels, split.views | {"image": view})
+    found, expected = (
+        placed(Matchmap(**SMALL | {"input_norm": kind}), given)
+        for kind, given in (("zscore", split), ("raw", scaled))
+    )
+    again = Matchmap(**SMALL | {"input_norm": "zscore"})
+    again.restore(found.state(), split.views)
+    places = expected.embed("image", scaled.views["image"])
+    for method in (found, again):
+        np.testing.assert_allclose(method.embed("image", split.views["image"]), places, atol=1e-5)
+    for batch in drawn(found):
+        rows = [method._train_images(batch[0]) for method in (found, expected)]
+        torch.testing.assert_close(*rows, atol=1e-5, rtol=1e-5)
+
+
+def test_image_files_are_not_scaled():
+    with pytest.raises(ValueError, match=r"input_norm: .* set it to raw"):
+        Matchmap(**SMALL | {"image_network": "vgg16", "input_norm": "zscore"})
 
 
 def test_unit_speech_needs_sisa():

@@ -324,7 +324,7 @@ def test_the_gru_may_read_the_padding_too(split):
 
 
 def test_reading_the_padding_needs_clips_of_one_length():
-    with pytest.raises(ValueError, match="reads_padding: .* set trim to false"):
+    with pytest.raises(ValueError, match=r"reads_padding: .* set trim to false"):
         VASE(**PAPER | {"reads_padding": True, "trim": True})
 
 

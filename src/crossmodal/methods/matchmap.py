@@ -6,6 +6,7 @@ IJCV 2020 (semi-hard ones). On fc7 vectors, an image of one place, SISA with cli
 is the global model of Harwath et al., NIPS 2016, and of Harwath and Glass, ACL 2017.
 """
 
+import math
 from typing import Annotated, Literal
 
 import numpy as np
@@ -15,8 +16,9 @@ from torch import nn
 from torch.nn.functional import normalize, pad
 
 from crossmodal import backbones
-from crossmodal.data import View
+from crossmodal.data import Split, View
 from crossmodal.devices import device
+from crossmodal.encoders.scaler import Scaler
 from crossmodal.encoders.sequences import Sequences
 from crossmodal.encoders.speech import SpeechNetwork, SpeechSteps
 from crossmodal.losses import draw_impostors, impostor_loss, semi_hard_loss
@@ -56,6 +58,8 @@ class Matchmap(SpeechImageMethod):
         unit_speech: Whether the mean step of a clip has length one; with SISA alone.
         image_network: The CNN that reads image files, and learns; null if images are features.
         image_weights: 'imagenet' (torchvision's first), 'random', or a file in `data/raw/weights/`.
+        input_norm: Scaling of image features, fitted on the training split: as they are, or
+            z-scores of each channel and place; image files have none.
         image_kernel: Side of the convolution over the image's places.
         margin: a.
         impostors: Drawn at random, or besides these the semi-hard ones.
@@ -69,8 +73,8 @@ class Matchmap(SpeechImageMethod):
         captions_per_epoch: All captions of an image, or a random one.
         max_frames: Clips are cut here; 10 ms each.
         trim: Pad a batch to its longest clip, not to `max_frames`: faster, not bit-identical.
-        padding: Level of the frames behind a clip, in dB below its loudest value: 0, as the released
-            code of DAVEnet has it, or that of silence, -80.
+        padding: Level of the frames behind a clip, in dB below its loudest value: 0, as in the
+            released code of DAVEnet, or that of silence, -80.
     """
 
     def __init__(
@@ -81,6 +85,7 @@ class Matchmap(SpeechImageMethod):
         unit_speech: bool,
         image_network: backbones.Name | None,
         image_weights: backbones.Weights,
+        input_norm: Literal["raw", "zscore"],
         image_kernel: Literal[1, 3],
         margin: Annotated[float, Field(ge=0)],
         impostors: Literal["random", "semi-hard"],
@@ -98,9 +103,12 @@ class Matchmap(SpeechImageMethod):
     ) -> None:
         if unit_speech and similarity != "sisa":
             raise ValueError("unit_speech: only with similarity sisa; set it to false")
+        if image_network and input_norm != "raw":
+            raise ValueError("input_norm: image files have no features to scale; set it to raw")
         self.similarity, self.unit_speech = similarity, unit_speech
         self.speech_network, self.width = speech_network, width
         self.image_network, self.image_kernel = image_network, image_kernel
+        self.input_norm = input_norm
         if image_network:
             self.weights = backbones.weights_file(image_network, image_weights)
         self.margin, self.impostors = margin, impostors
@@ -120,7 +128,9 @@ class Matchmap(SpeechImageMethod):
             parts["trunk"] = trunk.requires_grad_()
             channels = backbones.NETWORKS[self.image_network].maps_width
         else:
-            channels = _as_maps(views["image"].features).shape[1]
+            features = views["image"].features
+            parts["scaler"] = Scaler(math.prod(features.shape[1:]), self.input_norm)
+            channels = _as_maps(features).shape[1]
         parts["image"] = nn.Conv2d(
             channels, parts["speech"].channels, self.image_kernel, padding=self.image_kernel // 2
         )
@@ -132,6 +142,12 @@ class Matchmap(SpeechImageMethod):
         if self.kind == "adam":
             return torch.optim.Adam(parameters, self.rate, weight_decay=WEIGHT_DECAY, fused=True)
         return torch.optim.SGD(parameters, self.rate, MOMENTUM, weight_decay=WEIGHT_DECAY)
+
+    def place(self, train: Split) -> None:
+        """Take the statistics of the image features too."""
+        super().place(train)
+        if self.input_norm == "zscore":
+            self.network["scaler"].fit(self.images.float().flatten(1))
 
     def learning_rate(self, epoch: int, step: int) -> float:
         """Steps down by epochs."""
@@ -159,7 +175,7 @@ class Matchmap(SpeechImageMethod):
         """Places (b, l, D); for SISA their mean, (b, 1, D)."""
         if isinstance(images, Pictures):
             return self._places(self.run_trunk(images.crops(rows, 1)[0]))
-        return self._places(images[rows])
+        return self._places(self._scale(images[rows]))
 
     def embed_clips(self, clips: Sequences, rows: np.ndarray) -> torch.Tensor:
         """Steps (b, t, D), NaN behind the clip's last; for SISA their mean, (b, 1, D)."""
@@ -187,10 +203,13 @@ class Matchmap(SpeechImageMethod):
         """Features as they are; of files a new crop, not mirrored, as in the released code."""
         if isinstance(self.images, Pictures):
             return self.run_trunk(self.images.random_crops(rows, mirror=False))
-        return self.images[rows]
+        return self._scale(self.images[rows])
+
+    def _scale(self, features: torch.Tensor) -> torch.Tensor:
+        return self.network["scaler"](features.float().flatten(1)).view(features.shape)
 
     def _places(self, features: torch.Tensor) -> torch.Tensor:
-        maps = self.network["image"](_as_maps(features).float())  # (b, D, h, w)
+        maps = self.network["image"](_as_maps(features))  # (b, D, h, w)
         return pool_places(maps.flatten(2).transpose(1, 2), self.similarity)
 
     def _steps(self, clips: Sequences, rows: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:

@@ -76,8 +76,8 @@ class VASE(SpeechImageMethod):
         captions_per_epoch: All captions of an image, or a random one.
         max_frames: Clips are cut here; 10 ms each.
         trim: Pad a batch to its longest clip, not to `max_frames`: faster, not bit-identical.
-        padding: Level of the frames behind a clip, in dB below its loudest value: 0, as the released
-            code of DAVEnet has it, or that of silence, -80.
+        padding: Level of the frames behind a clip, in dB below its loudest value: 0, as in the
+            released code of DAVEnet, or that of silence, -80.
         reads_padding: Whether the BiGRU reads the padding too, as the paper's text has it; else the
             steps of the clip alone.
     """
