@@ -1,25 +1,35 @@
 # make tables: install everything, then run the main job on the embedded dataset
 # make test:   install everything, then run the tests
 # make test-workflow: run the tests that drive whole workflows, with DVC, for some minutes
+# make test-pythons: run the tests on every Python from 3.11 to 3.14 that is on this machine
+# make test-browser: run the tests of pages in Chromium, which is there or which Playwright fetches
 # make test-kubernetes: plan the workflow's jobs as pods
 # make test-slurm: start a Slurm on this machine (root, Debian), run the workflow's jobs through it
+# make docs:   run the tour and build the documentation's site, site/index.html
 # make lint:   formatters and linters, as CI runs them
+# make quote:  quote the tables that lie in results/ in README and docs
 # make lock:   pin the newest versions that pyproject.toml admits
+# make lock-check: resolve the locks for each Python and platform that they are for
 
-PYTHON ?= python3
-CORES ?= $(shell nproc)
+# a command, instead of python3 or the newest that fits
+PYTHON ?=
+# which build of PyTorch: auto looks for an NVIDIA driver, cpu does without CUDA
+TORCH ?= auto
+CORES ?= $(shell getconf _NPROCESSORS_ONLN)
 VENV := .venv
 # uv is several times faster than pip, but pip may know an index that uv does not
-install = uv pip install --quiet $(1) || pip install --quiet $(1)
+install = uv pip install --quiet --no-deps $(1) || pip install --quiet --no-deps $(1)
 # as many tests as processors at a time
 PYTEST := OMP_NUM_THREADS=1 pytest --numprocesses auto --dist loadfile
+VERSIONS := 3.11 3.12 3.13 3.14
 export PATH := $(abspath $(VENV))/bin:$(PATH)
 export VIRTUAL_ENV := $(abspath $(VENV))
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # compiled modules are kept, or each of the many processes compiles all that it imports again
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: tables test test-workflow test-kubernetes test-slurm lint lock
+.PHONY: tables test test-workflow test-pythons test-browser test-kubernetes test-slurm
+.PHONY: docs lint quote lock lock-check
 
 tables: $(VENV)/installed
 	snakemake --cores $(CORES) results/tables/all.md
@@ -31,11 +41,26 @@ test: $(VENV)/installed-dev
 test-workflow: $(VENV)/installed-dev
 	$(PYTEST) -m long
 
+# each in an environment of its own, .venv-3.11 for example
+test-pythons:
+	@set -e; for version in $(VERSIONS); do \
+	  if envs/find_python python$$version; then \
+	    $(MAKE) test PYTHON=python$$version VENV=$(VENV)-$$version; \
+	  fi; \
+	done
+
+test-browser: $(VENV)/installed-dev
+	command -v chromium || command -v google-chrome || playwright install chromium
+	pytest -m browser
+
 test-kubernetes: $(VENV)/installed-cluster
 	pytest tests/cluster/test_kubernetes.py
 
 test-slurm: $(VENV)/installed-cluster
 	trap tests/cluster/stop_slurm.sh EXIT; tests/cluster/start_slurm.sh && pytest -m slurm
+
+docs: $(VENV)/installed-docs
+	DISABLE_MKDOCS_2_WARNING=true NO_MKDOCS_2_WARNING=1 mkdocs build --quiet
 
 lint: $(VENV)/installed-dev
 	ruff check .
@@ -43,21 +68,17 @@ lint: $(VENV)/installed-dev
 	snakefmt --check Snakefile rules
 	snakemake --lint
 
-lock: $(VENV)/installed
-	uv pip compile pyproject.toml --universal --python-version 3.11 \
-	  --no-annotate --no-header --no-emit-index-url --upgrade -o requirements.lock
-	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 \
-	  --no-annotate --no-header --no-emit-index-url --constraint requirements.lock \
-	  --upgrade -o requirements-dev.lock
-	uv pip compile pyproject.toml --extra kubernetes --extra slurm --universal \
-	  --python-version 3.11 --no-annotate --no-header --no-emit-index-url \
-	  --constraint requirements.lock --upgrade -o requirements-cluster.lock
+quote: $(VENV)/installed
+	python docs/quote.py README.md docs/results.md
 
-$(VENV)/installed: requirements.lock pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	pip install --quiet uv
-	$(call install,-r requirements.lock)
-	$(call install,--no-deps --editable .)
+lock: $(VENV)/installed-dev
+	python envs/lock.py --upgrade
+
+lock-check: $(VENV)/installed-dev
+	python envs/lock.py --check
+
+$(VENV)/installed: requirements.lock requirements-cuda.lock pyproject.toml
+	python=$$(envs/find_python $(PYTHON)) && "$$python" envs/install.py $(VENV) $(TORCH)
 	touch $@
 
 $(VENV)/installed-dev: $(VENV)/installed requirements-dev.lock
@@ -67,4 +88,8 @@ $(VENV)/installed-dev: $(VENV)/installed requirements-dev.lock
 # apart from the tests' environment, since every Snakemake imports the executors that are there
 $(VENV)/installed-cluster: $(VENV)/installed-dev requirements-cluster.lock
 	$(call install,-r requirements-cluster.lock)
+	touch $@
+
+$(VENV)/installed-docs: $(VENV)/installed requirements-docs.lock
+	$(call install,-r requirements-docs.lock)
 	touch $@

@@ -10,12 +10,12 @@ configfile: "params.yaml"
 include: "rules/common.smk"
 include: "rules/lock.smk"
 include: "rules/scheduler.smk"
-include: "rules/records.smk"
 include: "rules/acquire.smk"
 include: "rules/prepare.smk"
 include: "rules/extract.smk"
 include: "rules/train.smk"
 include: "rules/evaluate.smk"
+include: "rules/records.smk"
 
 
 rule all:

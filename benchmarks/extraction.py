@@ -1,7 +1,9 @@
 """Images per second of the extraction of CNN activations, next to a bare forward pass.
 
-The bare pass is the same network, without read-out, on ready tensors of the same batch size; both
-take turns, so that other work on the machine hits both, and the best round of each counts.
+The bare pass is the same network, its batch norms folded, channels last and without read-out, on
+ready tensors of the same batch size. "decoded" extracts from squares that are decoded already,
+"extracted" from JPEG files. All take turns, so that other work on the machine hits all, and the
+best round of each counts. Weights are random: they cost no more and no less than trained ones.
 Run: OMP_NUM_THREADS=1 python benchmarks/extraction.py
 """
 
@@ -15,12 +17,14 @@ import numpy as np
 import torch
 from PIL import Image
 
-from crossmodal import backbones
-from crossmodal.features.activations import CROPS_AT_ONCE, Activations
-from crossmodal.prepared import Prepared
-from crossmodal.writer import Writer
+from crossmodal.data.prepared import Prepared
+from crossmodal.data.writer import Writer
+from crossmodal.features._backbone import CROPS_AT_ONCE
+from crossmodal.features.activations import Activations
+from crossmodal.images.backbones import random_network
+from crossmodal.images.read_out import fold
 
-BACKBONE = "squeezenet1_1"
+CASES = (("efficientnet_lite0", "blocks"), ("efficientnet_lite0", "all"), ("squeezenet1_1", "all"))
 CROPS_A_ROUND, ROUNDS = 160, 8
 WIDTH, HEIGHT = 500, 375  # as on Flickr
 
@@ -52,28 +56,50 @@ def seconds(work, *arguments):
     return time.perf_counter() - start
 
 
-def compare(prepared, crops):
-    feature = Activations(BACKBONE, "random", crops, "warp256", "post", 0)
-    feature.fit(prepared, {}, "")
-    network = backbones.random_network(BACKBONE, 0).to(memory_format=torch.channels_last)
-    batch = torch.randn(CROPS_AT_ONCE["cpu"], 3, 224, 224)
-    batch = batch.contiguous(memory_format=torch.channels_last)
+@torch.inference_mode()
+def from_squares(feature, batches):
+    for squares in batches:
+        feature._values(squares)
+
+
+def compare(prepared, backbone, layers, crops):
+    feature = Activations(
+        backbone=backbone,
+        weights="random",
+        crops=crops,
+        resize="warp",
+        layers=layers,
+        tap="post",
+        seed=0,
+    )
+    feature.setup(None)
+    network = fold(random_network(backbone, 0)).to(memory_format=torch.channels_last)
+    size, side = CROPS_AT_ONCE["cpu"], feature.preparation.crop
+    batch = torch.randn(size, 3, side, side).contiguous(memory_format=torch.channels_last)
     items = prepared.items[: CROPS_A_ROUND // crops]
+    squares = [feature.preparation.square(prepared.read(i.image), i.id, "warp") for i in items]
+    batches = torch.stack(squares).split(size // crops)
     rounds = [
-        (seconds(bare_pass, network, batch), seconds(feature.extract, prepared, items, {}))
+        (
+            seconds(bare_pass, network, batch),
+            seconds(from_squares, feature, batches),
+            seconds(feature.extract, prepared, items, {}),
+        )
         for _ in range(ROUNDS)
     ]
-    bare, extracted = (len(items) / min(column) for column in zip(*rounds, strict=True))
-    print(f"{crops:>5}{bare:>12.1f}{extracted:>12.1f}{extracted / bare:>9.2f}")
+    rates = [len(items) / min(column) for column in zip(*rounds, strict=True)]
+    shares = "".join(f"{rate / rates[0]:>11.2f}" for rate in rates[1:])
+    print(f"{backbone:<20}{layers:<8}{crops:>5}{rates[0]:>12.1f}{shares}")
 
 
 def main():
-    print(f"{BACKBONE}, {torch.get_num_threads()} threads, JPEG files of {WIDTH} x {HEIGHT} pixels")
-    print("crops  bare im/s  extr. im/s    ratio")
+    print(f"{torch.get_num_threads()} threads, JPEG files of {WIDTH} x {HEIGHT} pixels")
+    print(f"{'network':<20}{'layers':<8}{'crops':>5}   bare im/s    decoded  extracted")
     with tempfile.TemporaryDirectory() as folder:
         prepared = dataset(Path(folder))
-        for crops in (1, 10):
-            compare(prepared, crops)
+        for backbone, layers in CASES:
+            for crops in (1, 10):
+                compare(prepared, backbone, layers, crops)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20  # KiB on Linux
     print(f"peak memory of the process {peak:.2f} GiB")
 

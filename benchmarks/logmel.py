@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from crossmodal.data.prepared import Prepared
+from crossmodal.data.writer import Writer
 from crossmodal.features.logmel import RATE, LogMel, read_speech
-from crossmodal.prepared import Prepared
-from crossmodal.rendering.speech import flac
-from crossmodal.writer import Writer
+from crossmodal.rendering.synthesiser import flac
 
 CLIPS, ROUNDS = 200, 4
 
@@ -34,8 +34,8 @@ def dataset(folder):
 def measure(folder):
     """Seconds of speech; seconds for whole clips and for samples alone, the best of the rounds."""
     torch.set_num_threads(1)
-    prepared, feature = Prepared(Path(folder)), LogMel("logmel", 2048)
-    feature.fit(prepared, {}, "")
+    prepared, feature = Prepared(Path(folder)), LogMel(kind="logmel", frames=2048)
+    feature.setup(None)
     rows = feature.rows(prepared)
     clips = [read_speech(prepared.read(row.audio), row.audio) for row in rows]
     whole, bare = [], []

@@ -10,15 +10,9 @@ import time
 
 import numpy as np
 
-from crossmodal.evaluation.metrics import average_precision
-from crossmodal.evaluation.retrieval import (
-    BLOCK_BYTES,
-    Pool,
-    evaluate,
-    inner_product,
-    over_blocks,
-    shares_label,
-)
+from crossmodal.metrics.ranking import average_precision
+from crossmodal.metrics.retrieval import BLOCK_BYTES, Pool, evaluate, over_blocks, shares_label
+from crossmodal.vectors import inner_product
 
 ITEMS, WIDTH, CLASSES, THREADS = 20_000, 64, 10, 2
 PEER_QUERIES = 2_000

@@ -1,25 +1,42 @@
 """Time per triplet of CMOLRS (J = 1) and fast-CMOLRS (J = 4), on one thread.
 
-First next to the same loop in plain NumPy, then against the number of triplets and of dimensions:
+First next to full-SGD, to the authors' loop in plain NumPy and, with `--authors FOLDER`, to their
+code (github.com/yiling2018/cmolrs) under Octave where that is installed: the same items, rank,
+margins and steps, and triplets drawn alike. Then against the number of triplets and of dimensions:
 the time of a triplet stays the same, and is in proportion to the dimensions. Every triplet violates
 its margin nearly all the time here, which is the slowest case.
 """
 
 import argparse
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
 from time import perf_counter
 
 import numpy as np
+from scipy.io import savemat
 from threadpoolctl import threadpool_limits
 
-from crossmodal.online.hinge import Margin
-from crossmodal.online.learner import Batch, Options
-from crossmodal.online.loreta import LowRank
-from crossmodal.online.triplets import make_sampler
+from crossmodal.learning.online.full_rank import FullRank
+from crossmodal.learning.online.hinge import Margin
+from crossmodal.learning.online.loop import Batch, Hyperparameters
+from crossmodal.learning.online.loreta import LowRank
+from crossmodal.learning.online.triplets import make_sampler
 
 STEP_SIZE, SCALE, WEIGHT, CLASSES, ITEMS = 1.0, 20.0, 0.5, 10, 2000
 SIZES = [((128, 10), 8, 80_000, 2000), ((399, 4096), 32, 4000, 400)]
 COUNTS = (20_000, 40_000, 80_000, 160_000)
 WIDTHS = (250, 500, 1000, 2000, 4000)
+# prints seconds; counts from 1
+OCTAVE = """
+addpath('{folder}'); load('{data}'); warning('off', 'all');
+params = struct('dir', 1, 'rank', columns(A), 'base_margin', scale, 'alph', weight, ...
+    'step_size', step, 'list_size', (columns(lists) - 1) / 2, 'batch_size', rows(lists));
+start = tic;
+loreta_similarity_list_triplet(A, B, X, Y, L, 0, lists, params);
+printf('%.6f', toc(start));
+"""
 
 
 def make_batch(widths, precision):
@@ -32,8 +49,8 @@ def make_batch(widths, precision):
 
 
 def make_learner(widths, rank, precision, length):
-    options = Options(STEP_SIZE, length, Margin(SCALE, WEIGHT, 0.0))
-    return LowRank.start(widths, rank, options, np.random.default_rng(0), precision)
+    hyperparameters = Hyperparameters(STEP_SIZE, length, Margin(SCALE, WEIGHT, 0.0))
+    return LowRank.start(widths, rank, hyperparameters, np.random.default_rng(0), precision)
 
 
 def updated_inverse(factor, inverse, column, row):
@@ -50,7 +67,7 @@ def updated_inverse(factor, inverse, column, row):
 def numpy_steps(learner, batch, kinds, lists):
     A, B = learner.factors()
     Ap, Bp = np.linalg.pinv(A), np.linalg.pinv(B)
-    rng, length = np.random.default_rng(1), learner.options.triplets_per_query
+    rng, length = np.random.default_rng(1), learner.hyperparameters.triplets_per_query
     classes = [(np.flatnonzero(kinds == c), np.flatnonzero(kinds != c)) for c in range(CLASSES)]
     for _ in range(lists):
         query = rng.integers(len(kinds))
@@ -68,6 +85,42 @@ def numpy_steps(learner, batch, kinds, lists):
             q_column = (B @ b) * (0.375 * s - 0.5) + q * (1 - 0.5 * s)
             Ap, Bp = updated_inverse(A, Ap, p_column, b), updated_inverse(B, Bp, q_column, a)
             A, B = A + np.outer(p_column, b), B + np.outer(q_column, a)
+
+
+def draw_lists(kinds, length, count):
+    """Queries, their positives and their negatives, (count, 1 + 2 J)."""
+    rng = np.random.default_rng(1)
+    classes = [(np.flatnonzero(kinds == c), np.flatnonzero(kinds != c)) for c in range(CLASSES)]
+    queries = rng.integers(len(kinds), size=count)
+    drawn = [[rng.choice(pool, length) for pool in classes[kinds[query]]] for query in queries]
+    return np.column_stack([queries, np.reshape(drawn, (count, 2 * length))])
+
+
+def time_octave(authors, learner, batch, kinds, lists):
+    """Microseconds per triplet of the authors' code; NaN without it."""
+    if not authors or not shutil.which("octave"):
+        return float("nan")
+    (a, b), length = learner.factors(), learner.hyperparameters.triplets_per_query
+    with tempfile.TemporaryDirectory() as folder:
+        data = Path(folder) / "data.mat"
+        views = {"X": batch.queries.T, "Y": batch.documents.T, "L": np.eye(CLASSES)[kinds].T}
+        numbers = {"scale": SCALE, "weight": WEIGHT, "step": STEP_SIZE}
+        drawn = {"lists": draw_lists(kinds, length, lists) + 1.0}
+        everything = {"A": a, "B": b, **views, **numbers, **drawn}
+        savemat(data, {name: np.asarray(value, float) for name, value in everything.items()})
+        script = OCTAVE.format(folder=authors, data=data)
+        command = ["octave", "--quiet", "--no-init-file", "--eval", script]
+        found = subprocess.run(command, capture_output=True, text=True, check=True)
+    return float(found.stdout) / (lists * length) * 1e6
+
+
+def time_full_sgd(batch, length, triplets):
+    """Microseconds per triplet of full-SGD."""
+    widths = batch.queries.shape[1], batch.documents.shape[1]
+    hyperparameters = Hyperparameters(STEP_SIZE, length, Margin(SCALE, WEIGHT, 0.0))
+    learner = FullRank(np.zeros(widths), hyperparameters, np.random.default_rng(0))
+    learner.partial_fit(batch, 10)  # compiles
+    return microseconds(lambda lists: learner.partial_fit(batch, lists), triplets, length)
 
 
 def microseconds(work, triplets, length):
@@ -89,8 +142,8 @@ def time_learning(batch, rank, precision, length, triplets):
     return found, learner.partial_fit(batch, 100)[1]
 
 
-def compare():
-    print("widths       rank  precision  J  compiled us  NumPy us  ratio  violating")
+def compare(authors):
+    print("widths       rank  precision  J  us  full-SGD us  NumPy us  Octave us  violating")
     for widths, rank, triplets, numpy_triplets in SIZES:
         for precision in (np.float32, np.float64):
             batch, kinds = make_batch(widths, precision)
@@ -104,9 +157,11 @@ def compare():
                     numpy_triplets,
                     length,
                 )
+                full = time_full_sgd(batch, length, numpy_triplets)
+                octave = time_octave(authors, learner, batch, kinds, numpy_triplets // length)
                 print(
-                    f"{widths!s:12} {rank:4}  {precision.__name__:9} {length:2} {fast:12.2f} "
-                    f"{slow:9.2f} {slow / fast:6.1f} {violating:10.2f}"
+                    f"{widths!s:12} {rank:4}  {precision.__name__:9} {length:2} {fast:6.2f} "
+                    f"{full:9.2f} {slow:9.2f} {octave:9.2f} {violating:8.2f}"
                 )
 
 
@@ -123,9 +178,11 @@ def show_linearity():
 
 
 def main():
-    argparse.ArgumentParser(description=__doc__).parse_args()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--authors", type=Path, help="folder of the authors' MATLAB code")
+    arguments = parser.parse_args()
     with threadpool_limits(1):
-        compare()
+        compare(arguments.authors)
         show_linearity()
 
 

@@ -1,4 +1,4 @@
-"""Products of float32 matrices by `encoders.products`, next to PyTorch's own.
+"""Products of float32 matrices by `crossmodal.nn.onednn`, next to PyTorch's own.
 
 The sizes are those of the caption pipelines and of SAM: a step of the GRU forwards and backwards,
 the gradient of its weights, the image map, a hidden layer. One thread; both take turns, the best
@@ -10,7 +10,7 @@ from time import perf_counter
 
 import torch
 
-from crossmodal.encoders.products import product
+from crossmodal.nn.onednn import product
 
 ROUNDS, SECONDS = 6, 0.3
 SIZES = {

@@ -1,79 +1,153 @@
-"""Minutes and peak memory of a table's methods at the size of NUS-WIDE.
+"""Minutes and peak memory of fits at several sizes, next to what is estimated before they run.
 
-Each is fitted by itself, in a process of its own, on synthetic items of ten categories, with the
-options of its experiment in params.yaml and as many threads as there are processors. The peer is
-the table's first, CCA, in the same run. All of them take hours.
-Run: python benchmarks/scale.py [--table sam_nuswide_top10] [--items 40000] [experiment ...]
+Each fit is the step `train` in a process of its own, on synthetic items of ten categories with the
+options of its experiment in params.yaml, one thread, and as few epochs as the option --short asks
+for: memory does not depend on them. The peer is the estimate in the same row.
+Run: python benchmarks/scale.py [--short] [--items 42941] [--columns 4096] experiment ...
 """
 
 import argparse
+import json
 import resource
 from concurrent.futures import ProcessPoolExecutor
+from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter
 
 import numpy as np
 
-from crossmodal import params, plugins
-from crossmodal.data import Split, View
-from crossmodal.methods.base import Run
+from crossmodal.config import params, plugins
+from crossmodal.data.feature_file import Ragged, write_features
+from crossmodal.io.files import write_csv
+from crossmodal.resources.sizes import FitSize, RowSize
+from crossmodal.steps.train import train
+from crossmodal.threads import use_one_thread
 
-IMAGE, WORDS, FACTORS, CATEGORIES, VALIDATION = 4_096, 1_000, 128, 10, 1_000
-PARAMS = params.read(Path("params.yaml"))
-
-
-def make_split(count, rng):
-    """Rectified image features and word counts that both lean towards their category's mean.
-
-    Image features vary along a few directions, as a network's do, and a little along all.
-    """
-    labels = np.eye(CATEGORIES, dtype=bool)[np.arange(count) % CATEGORIES]
-    fixed = np.random.default_rng(0)
-    means = fixed.standard_normal((CATEGORIES, IMAGE + WORDS), np.float32)
-    directions = fixed.standard_normal((FACTORS, IMAGE), np.float32) / FACTORS**0.5
-    image = labels.astype(np.float32) @ means[:, :IMAGE]
-    image += rng.standard_normal((count, FACTORS), np.float32) @ directions
-    image += 0.1 * rng.standard_normal(image.shape, np.float32)
-    rates = 0.05 * np.exp(0.5 * means[:, IMAGE:])
-    words = rng.poisson(labels @ rates).astype(np.float32)
-    ids = [str(item) for item in range(count)]
-    views = {"image": image.clip(min=0), "text": words}
-    owners = np.arange(count)
-    return Split(ids, labels, {m: View(rows, owners, ids, {}) for m, rows in views.items()})
+CATEGORIES, FACTORS, VOCABULARY = 10, 128, 5_000
+CHUNK = 1000
+SHARES = {"train": 0.8, "validation": 0.1, "test": 0.1}
+SHORT = {"triplets": 10_000, "iterations": 2, "epochs": 1} | dict.fromkeys(
+    ("steps", "pretraining_steps", "classifier_steps", "correspondence_steps"), 100
+)
 
 
-def fit(experiment, items):
-    """Minutes and gigabytes that one fit takes, with the first of each option that is searched."""
-    job = PARAMS.fit_job(experiment)
-    options = job["options"] | {name: values[0] for name, values in job["search"].items()}
-    rng = np.random.default_rng(1)
-    splits = make_split(items, rng), make_split(VALIDATION, rng)
+@cache
+def parameters():
+    """params.yaml; not read by the processes that are measured."""
+    return params.read(Path("params.yaml"))
+
+
+def rows_of(feature, columns, count):
+    """Size of a synthetic feature of the same kind."""
+    plugin = parameters().features[feature]["plugin"]
+    modality = parameters().feature_of(feature).modality
+    if plugin == "tokens":
+        return RowSize(5 * count, 12, 4, 12, VOCABULARY)
+    if plugin == "logmel":
+        return RowSize(5 * count, 300 * 40, 2, 300)
+    return RowSize(count, columns if modality == "image" else columns // 4)
+
+
+def values(size, rng):
+    """Chunks of rows that lean towards their category's mean, or sequences."""
+    directions = np.random.default_rng(0).standard_normal((CATEGORIES + FACTORS, int(size.width)))
+    for start in range(0, int(size.count), CHUNK):
+        rows = np.arange(start, min(start + CHUNK, int(size.count)))
+        if size.words:
+            words = rng.integers(4, size.words, (len(rows), 12), dtype=np.int32)
+            yield Ragged.concatenate(list(words))
+        elif size.steps:
+            frames = rng.standard_normal((len(rows), 300, 40)).astype(np.float16)
+            yield Ragged.concatenate(list(frames))
+        else:
+            factors = 0.3 * rng.standard_normal((len(rows), FACTORS))
+            weights = np.hstack([np.eye(CATEGORIES)[rows % CATEGORIES], factors])
+            yield (weights @ directions).clip(min=0).astype(np.float32)
+
+
+class Chunks:
+    """The rows of a feature, made anew each time they are iterated."""
+
+    def __init__(self, size):
+        self.size = size
+
+    def __iter__(self):
+        return values(self.size, np.random.default_rng(1))
+
+
+def make_dataset(folder, views, count):
+    """Files that the step reads; splits are drawn, so that their rows alternate in the files."""
+    rng = np.random.default_rng(2)
+    splits = rng.choice(list(SHARES), count, p=list(SHARES.values()))
+    ids = [f"item{item}" for item in range(count)]
+    items = ([id, f"c{i % CATEGORIES}", f"c{i % CATEGORIES}", ""] for i, id in enumerate(ids))
+    write_csv(folder / "items.csv", ["id", "category", "labels", "image"], items)
+    write_csv(folder / "splits.csv", ["item", "split"], zip(ids, splits, strict=True))
+    write_csv(folder / "captions.csv", ["id", "item", "text", "audio"], [])
+    for feature, size in views.items():
+        each = int(size.count) // count
+        owners = [id for id in ids for _ in range(each)]
+        rows = [f"{id}#{i % each}" for i, id in enumerate(owners)] if each > 1 else ids
+        meta = {"vocabulary": [str(word) for word in range(size.words)]}
+        write_features(folder / f"{feature}.h5", rows, owners, Chunks(size), meta)
+
+
+def fit(job, folder):
+    """Seconds and peak bytes of one fit."""
+    use_one_thread()
     start = perf_counter()
-    method = plugins.make("methods", job["plugin"], options, experiment)
-    method.fit(*splits, Run(0, label=experiment))
-    minutes = (perf_counter() - start) / 60
-    return minutes, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    train(job, folder / "run/model.safetensors", folder, folder, folder, 0)
+    return perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def measure(experiment, count, columns, short):
+    """Measured and estimated seconds and bytes of a fit with the first of searched options."""
+    job = parameters().fit_job(experiment)
+    searched = {name: found[0] for name, found in job["search"].items()}
+    options = job["options"] | searched
+    options |= {name: value for name, value in SHORT.items() if short and name in options}
+    if short and options.get("drop_epoch"):
+        options["drop_epoch"] = None
+    stored = {m: rows_of(name, columns, count) for m, name in job["views"].items()}
+    size = FitSize(stored, SHARES, SHARES["train"] * count, CATEGORIES, CATEGORIES)
+    needs = plugins.make("methods", job["plugin"], options, experiment).resources(size)
+    context = get_context("spawn")
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        views = {feature: stored[m] for m, feature in job["views"].items()}
+        with ProcessPoolExecutor(1, context) as pool:
+            pool.submit(make_dataset, folder, views, count).result()
+        spec = {**job, "options": options, "search": {}, "relevance": "category", "gpu": False}
+        with ProcessPoolExecutor(1, context) as pool:
+            seconds, memory = pool.submit(fit, spec, folder).result()
+    return seconds, memory, needs
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--table", choices=PARAMS.tables, default="sam_nuswide_top10")
-    parser.add_argument("--items", type=int, default=40_000)
-    parser.add_argument("experiment", nargs="*")
+    parser.add_argument("--short", action="store_true", help="one epoch, few triplets")
+    parser.add_argument("--items", type=int, nargs="+", default=[1_000, 4_000, 8_000, 16_000])
+    parser.add_argument("--columns", type=int, nargs="+", default=[512, 1_024, 2_048, 4_096])
+    parser.add_argument(
+        "experiment", nargs="+", choices=[*parameters().experiments], metavar="experiment"
+    )
     arguments = parser.parse_args()
-    known = PARAMS.tables[arguments.table].experiments
-    if unknown := set(arguments.experiment) - set(known):
-        parser.error(f"not of {arguments.table}: {', '.join(unknown)}; it has {', '.join(known)}")
-    peer = known[0]
-    minutes = {}
-    context = get_context("spawn")
-    for experiment in dict.fromkeys([peer, *(arguments.experiment or known)]):
-        with ProcessPoolExecutor(1, context) as pool:
-            minutes[experiment], memory = pool.submit(fit, experiment, arguments.items).result()
-        ratio = minutes[experiment] / minutes[peer]
-        shown = f"{minutes[experiment]:7.2f} min  {ratio:6.1f} x {peer}  {memory:5.2f} GB"
-        print(f"{experiment:28} {shown}", flush=True)
+    for experiment in arguments.experiment:
+        for count, columns in zip(arguments.items, arguments.columns, strict=True):
+            seconds, memory, needs = measure(experiment, count, columns, arguments.short)
+            found = {
+                "experiment": experiment,
+                "items": count,
+                "columns": columns,
+                "GB": round(memory / 1e9, 2),
+                "estimated GB": round(needs.memory / 1e9, 2),
+                "memory ratio": round(needs.memory / memory, 2),
+                "minutes": round(seconds / 60, 2),
+                "estimated minutes": round(needs.time(gpu=False) / 60, 2),
+            }
+            print(json.dumps(found), flush=True)
 
 
 if __name__ == "__main__":

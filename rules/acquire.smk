@@ -4,9 +4,9 @@
 # colleague) is as good as a downloaded one, so nothing here runs again.
 
 
-rule acquire:
+rule acquired:
     input:
-        [raw for dataset in DATASETS for raw in raw_files(dataset)],
+        JOBS.all_raw_files,
 
 
 rule download:
@@ -17,13 +17,12 @@ rule download:
     retries: 2
     conda:
         "../envs/crossmodal.yaml"
-    threads: 1
     resources:
         mem_mb=500,
         runtime=600,
         gpu=0,
     shell:
-        "python -m crossmodal download {wildcards.source} {output} 2>&1 | tee {log}"
+        "python -m crossmodal download {wildcards.source:q} {output:q} 2>&1 | tee {log:q}"
 
 
 rule weights:
@@ -34,10 +33,7 @@ rule weights:
     retries: 2
     conda:
         "../envs/crossmodal.yaml"
-    threads: 1
     resources:
-        mem_mb=2000,
-        runtime=60,
-        gpu=0,
+        **LIGHT,
     shell:
-        "python -m crossmodal weights {output} 2>&1 | tee {log}"
+        "python -m crossmodal weights {output:q} 2>&1 | tee {log:q}"

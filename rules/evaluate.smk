@@ -1,12 +1,12 @@
 # Embeddings -> metrics -> tables.
 
 
-rule evaluate:
+rule evaluated:
     input:
         "results/tables/all.md",
 
 
-rule metrics:
+rule evaluate:
     input:
         "embeddings/{experiment}/seed{seed}.h5",
     output:
@@ -15,66 +15,74 @@ rule metrics:
         "logs/evaluate/{experiment}/seed{seed}.log",
     conda:
         "../envs/crossmodal.yaml"
-    threads: 1
     resources:
-        mem_mb=2000,
-        runtime=60,
-        gpu=0,
+        **REQUESTS.of("evaluate", "experiment"),
     params:
-        spec=evaluate_spec,
+        command="evaluate",
+        spec=JOBS.evaluate,
     shell:
-        "python -m crossmodal evaluate {output} --embeddings {input} --seed {wildcards.seed}"
-        " 2>&1 | tee {log}"
+        "python -m crossmodal {params.command:q} {params.spec:q} {output:q}"
+        " --embeddings {input:q} --seed {wildcards.seed:q} 2>&1 | tee {log:q}"
 
 
-rule within:
+rule evaluate_posteriors:
     input:
-        "embeddings/{experiment}/seed{seed}.h5",
+        dataset=JOBS.labels_and_splits,
+        features=JOBS.features,
+        model=rules.train.output.model,
+        facts=rules.train.output.facts,
     output:
-        "results/within/{experiment}/seed{seed}.json",
+        "results/posteriors/{experiment}/seed{seed}.json",
     log:
-        "logs/evaluate/{experiment}/seed{seed}.within.log",
+        "logs/evaluate/{experiment}/seed{seed}.posteriors.log",
     conda:
         "../envs/crossmodal.yaml"
-    threads: 1
     resources:
-        mem_mb=2000,
-        runtime=60,
-        gpu=0,
+        **REQUESTS.of("evaluate_posteriors", "experiment"),
     params:
-        spec=within_spec,
+        spec=JOBS.evaluate_posteriors,
+        dataset=JOBS.dataset,
     shell:
-        "python -m crossmodal within {output} --embeddings {input} --seed {wildcards.seed}"
-        " 2>&1 | tee {log}"
+        "python -m crossmodal evaluate_posteriors {params.spec:q} {output:q}"
+        " --model {input.model:q} --dataset data/prepared/{params.dataset:q}"
+        " --features features/{params.dataset:q} 2>&1 | tee {log:q}"
 
 
-rule examples:
+use rule evaluate as evaluate_intra_modal with:
+    output:
+        "results/intra_modal/{experiment}/seed{seed}.json",
+    log:
+        "logs/evaluate/{experiment}/seed{seed}.intra_modal.log",
+    params:
+        command="evaluate_intra_modal",
+        spec=JOBS.evaluate_intra_modal,
+
+
+rule show_examples:
     input:
         embeddings="embeddings/{experiment}/seed0.h5",
-        dataset=shown_files,
+        dataset=JOBS.shown_files,
     output:
         "results/examples/{experiment}.html",
     log:
         "logs/evaluate/{experiment}/examples.log",
     conda:
         "../envs/crossmodal.yaml"
-    threads: 1
     resources:
-        mem_mb=2000,
-        runtime=30,
-        gpu=0,
+        **LIGHT,
     params:
-        spec=examples_spec,
-        dataset=dataset_of,
+        spec=JOBS.show_examples,
+        dataset=JOBS.dataset,
     shell:
-        "python -m crossmodal examples {params.spec:q} {output} --embeddings {input.embeddings}"
-        " --dataset data/prepared/{params.dataset} 2>&1 | tee {log}"
+        "python -m crossmodal show_examples {params.spec:q} {output:q}"
+        " --embeddings {input.embeddings:q} --dataset data/prepared/{params.dataset:q}"
+        " 2>&1 | tee {log:q}"
 
 
-rule curves:
+rule average_curves:
     input:
-        runs=experiment_runs,
-        curves=experiment_curves,
+        runs=JOBS.runs,
+        curves=JOBS.training_logs,
     output:
         learning="results/curves/learning/{experiment}.csv",
         precision="results/curves/precision_scope/{experiment}.csv",
@@ -82,192 +90,108 @@ rule curves:
         "logs/evaluate/{experiment}/curves.log",
     conda:
         "../envs/crossmodal.yaml"
-    threads: 1
     resources:
-        mem_mb=500,
-        runtime=10,
-        gpu=0,
+        **LIGHT,
     params:
-        spec=lambda wc: spec("curves", None, {}),
+        spec=JOBS.average_curves,
     shell:
-        "python -m crossmodal curves {output.learning} {output.precision} {input.runs}"
-        " --models models 2>&1 | tee {log}"
+        "python -m crossmodal average_curves {output:q} {input.runs:q} --models models"
+        " 2>&1 | tee {log:q}"
 
 
-rule figures:
+rule draw_curves:
     input:
-        table_curves,
+        JOBS.table_curves,
     output:
-        learning=report(
-            "results/figures/{table}/learning.svg",
-            category="Figures",
-            subcategory="Learning curves",
-            labels={"table": "{table}"},
-        ),
-        precision=report(
-            "results/figures/{table}/precision_scope.svg",
-            category="Figures",
-            subcategory="Precision-scope curves",
-            labels={"table": "{table}"},
-        ),
+        figure("results/figures/{table}/learning.svg", "Learning curves"),
+        figure("results/figures/{table}/precision_scope.svg", "Precision-scope curves"),
     log:
-        "logs/evaluate/{table}/figures.log",
+        "logs/evaluate/{table}/curves.log",
     conda:
         "../envs/crossmodal.yaml"
-    threads: 1
     resources:
-        mem_mb=500,
-        runtime=10,
-        gpu=0,
+        **LIGHT,
     params:
-        spec=figures_spec,
+        command="draw_curves",
+        spec=JOBS.draw_curves,
     shell:
-        "python -m crossmodal figures {params.spec:q} {output.learning} {output.precision}"
-        " --curves results/curves 2>&1 | tee {log}"
+        "python -m crossmodal {params.command:q} {params.spec:q} {output:q} {input:q}"
+        " 2>&1 | tee {log:q}"
 
 
-rule plot:
+use rule draw_curves as draw_figure with:
     input:
-        figure_files,
+        JOBS.figure_inputs,
     output:
-        svg=report(
-            "results/figures/{figure}.svg",
-            category="Figures",
-            subcategory="Options and training",
-            labels={"figure": "{figure}"},
-        ),
-        csv="results/figures/{figure}.csv",
+        figure("results/figures/{figure}.svg", "Options and training"),
+        "results/figures/{figure}.csv",
     log:
-        "logs/evaluate/{figure}.plot.log",
-    conda:
-        "../envs/crossmodal.yaml"
-    threads: 1
-    resources:
-        mem_mb=500,
-        runtime=10,
-        gpu=0,
+        "logs/evaluate/{figure}.figure.log",
     params:
-        spec=figure_spec,
-    shell:
-        "python -m crossmodal plot {params.spec:q} {output.svg} {input} 2>&1 | tee {log}"
+        command="draw_figure",
+        spec=JOBS.draw_figure,
 
 
-rule map:
+use rule draw_curves as draw_map with:
     input:
-        embeddings=lambda wc: f"embeddings/{mapped(wc)}/seed0.h5",
-        dataset=lambda wc: f"data/prepared/{map_dataset(wc)}/items.csv",
+        JOBS.map_inputs,
     output:
-        report(
-            "results/figures/{table}/map.svg",
-            category="Figures",
-            subcategory="Maps",
-            labels={"table": "{table}"},
-        ),
+        figure("results/figures/{table}/map.svg", "Maps"),
     log:
         "logs/evaluate/{table}/map.log",
-    conda:
-        "../envs/crossmodal.yaml"
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=10,
-        gpu=0,
     params:
-        spec=map_spec,
-        dataset=map_dataset,
-    shell:
-        "python -m crossmodal map {params.spec:q} {output} --embeddings {input.embeddings}"
-        " --dataset data/prepared/{params.dataset} 2>&1 | tee {log}"
+        command="draw_map",
+        spec=JOBS.draw_map,
 
 
-rule margins:
+use rule draw_curves as draw_margins with:
     input:
         "models/{experiment}/seed0/curve.csv",
     output:
-        report(
-            "results/figures/margins/{experiment}.svg",
-            category="Figures",
-            subcategory="Margins",
-            labels={"experiment": "{experiment}"},
-        ),
+        figure("results/figures/margins/{experiment}.svg", "Margins"),
     log:
         "logs/evaluate/{experiment}/margins.log",
-    conda:
-        "../envs/crossmodal.yaml"
-    threads: 1
-    resources:
-        mem_mb=500,
-        runtime=10,
-        gpu=0,
     params:
-        spec=margins_spec,
-    shell:
-        "python -m crossmodal margins {params.spec:q} {output} --curve {input}" " 2>&1 | tee {log}"
+        command="draw_margins",
+        spec=JOBS.draw_margins,
 
 
-rule similarity:
+use rule draw_curves as draw_similarity with:
     input:
         "embeddings/{experiment}/seed0.h5",
     output:
-        report(
-            "results/figures/similarity/{experiment}.svg",
-            category="Figures",
-            subcategory="Similarity of the first 100 test items",
-            labels={"experiment": "{experiment}"},
-        ),
+        figure("results/figures/similarity/{experiment}.svg", "Similarity of test items"),
     log:
         "logs/evaluate/{experiment}/similarity.log",
-    conda:
-        "../envs/crossmodal.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime=10,
-        gpu=0,
     params:
-        spec=similarity_spec,
-    shell:
-        "python -m crossmodal similarity {params.spec:q} {output} --embeddings {input}"
-        " 2>&1 | tee {log}"
+        command="draw_similarity",
+        spec=JOBS.draw_similarity,
 
 
 rule tabulate:
     input:
-        runs=table_runs,
-        figures=rules.figures.output,
-        further=table_figures,
+        runs=JOBS.table_runs,
+        figures=JOBS.table_figures,
         published=local("src/crossmodal/published/retrieval.csv"),
     output:
-        markdown=report(
-            "results/tables/{table}.md",
-            category="Tables",
-            labels={"table": "{table}", "as": "page"},
-        ),
-        csv=report(
-            "results/tables/{table}.csv",
-            category="Tables",
-            labels={"table": "{table}", "as": "numbers"},
-        ),
+        table("results/tables/{table}.md", "page"),
+        table("results/tables/{table}.csv", "numbers"),
     log:
         "logs/evaluate/{table}/table.log",
     conda:
         "../envs/crossmodal.yaml"
-    threads: 1
     resources:
-        mem_mb=500,
-        runtime=10,
-        gpu=0,
+        **LIGHT,
     params:
-        spec=table_spec,
+        spec=JOBS.tabulate,
     shell:
-        "python -m crossmodal tabulate {params.spec:q} {output.markdown} {input.runs}"
-        " 2>&1 | tee {log}"
+        "python -m crossmodal tabulate {params.spec:q} {output:q} {input.runs:q} 2>&1 | tee {log:q}"
 
 
 rule merge:
     input:
-        tables=[f"results/tables/{table}.md" for table in SUITE],
-        numbers=[f"results/tables/{table}.csv" for table in SUITE],
+        tables=[f"results/tables/{table}.md" for table in JOBS.suite],
+        numbers=[f"results/tables/{table}.csv" for table in JOBS.suite],
     output:
         page="results/tables/all.md",
         metrics="results/metrics.json",
@@ -276,12 +200,29 @@ rule merge:
     localrule: True
     conda:
         "../envs/crossmodal.yaml"
-    threads: 1
-    resources:
-        mem_mb=100,
-        runtime=1,
-        gpu=0,
     params:
-        spec=lambda wc: spec("merge", None, {}),
+        spec=JOBS.merge,
     shell:
-        "python -m crossmodal merge {output.page} {output.metrics} {input.tables} 2>&1 | tee {log}"
+        "python -m crossmodal merge {output:q} {input.tables:q} 2>&1 | tee {log:q}"
+
+
+rule site:
+    input:
+        results=JOBS.site_inputs,
+        deviations=local("docs/deviations.md"),
+        page=[
+            local(f"src/crossmodal/reporting/site_page/{name}")
+            for name in ("index.html", "site.css", "site.js")
+        ],
+    output:
+        "results/site/index.html",
+    log:
+        "logs/evaluate/site.log",
+    localrule: True
+    conda:
+        "../envs/crossmodal.yaml"
+    params:
+        spec=JOBS.site,
+    shell:
+        "python -m crossmodal publish_site {params.spec:q} {output:q} {input.deviations:q}"
+        " 2>&1 | tee {log:q}"

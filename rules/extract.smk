@@ -1,30 +1,27 @@
 # Items and captions -> features.
 
 
+rule extracted:
+    input:
+        JOBS.all_features,
+
+
 rule extract:
     input:
-        [path for experiment in RUNS for path in feature_files(experiment)],
-
-
-rule extract_feature:
-    input:
-        dataset=prepared_files,
-        sources=source_features,
-        weights=ancient(network_weights),
+        JOBS.feature_inputs,
+        weights=ancient(JOBS.feature_weights),
     output:
         "features/{dataset}/{feature}.h5",
     log:
         "logs/extract/{dataset}/{feature}.log",
     conda:
         "../envs/crossmodal.yaml"
-    threads: extract_threads
+    threads: JOBS.feature_threads
     resources:
-        mem_mb=2000,
-        runtime=600,
-        gpu=extract_gpu,
+        **REQUESTS.of("extract", "dataset", "feature"),
     params:
-        spec=extract_spec,
+        spec=JOBS.extract,
     shell:
-        "python -m crossmodal extract {params.spec:q} {output}"
-        " --dataset data/prepared/{wildcards.dataset} --features features/{wildcards.dataset}"
-        " --weights data/raw/weights 2>&1 | tee {log}"
+        "python -m crossmodal extract {params.spec:q} {output:q}"
+        " --dataset data/prepared/{wildcards.dataset:q} --features features/{wildcards.dataset:q}"
+        " --weights data/raw/weights --threads {threads:q} 2>&1 | tee {log:q}"

@@ -1,14 +1,14 @@
 # Published files -> items, captions, splits, media.
 
 
+rule prepared:
+    input:
+        JOBS.all_prepared_files,
+
+
 rule prepare:
     input:
-        [f"data/prepared/{d}/{name}" for d in DATASETS for name in FILES],
-
-
-rule prepare_dataset:
-    input:
-        ancient(lambda wc: raw_files(wc.dataset)),
+        ancient(JOBS.raw_files),
     output:
         files=expand("data/prepared/{{dataset}}/{file}", file=FILES),
     log:
@@ -17,12 +17,10 @@ rule prepare_dataset:
         "../envs/crossmodal.yaml"
     threads: 8
     resources:
-        mem_mb=4000,
-        runtime=600,
-        gpu=0,
+        **REQUESTS.of("prepare", "dataset"),
     params:
-        spec=prepare_spec,
-        raw=lambda wc: raw_folder(wc.dataset),
+        spec=JOBS.prepare,
+        raw=JOBS.raw_folder,
     shell:
-        "python -m crossmodal prepare {params.spec:q} $(dirname {output.files[0]})"
-        " --raw {params.raw} 2>&1 | tee {log}"
+        "python -m crossmodal prepare {params.spec:q} data/prepared/{wildcards.dataset:q}"
+        " --raw {params.raw:q} 2>&1 | tee {log:q}"

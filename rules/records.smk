@@ -1,16 +1,31 @@
-# The glue between Snakemake and DVC: see crossmodal.records and crossmodal.sharing.
-from crossmodal import records, sharing
-from crossmodal.files import write_text
+# Connects Snakemake and DVC: see crossmodal.workflow.records and crossmodal.workflow.sharing.
+# Included last, when all rules are known.
+import time
+
+from crossmodal.workflow import records, sharing
+from crossmodal.workflow.summary import summary
+from crossmodal.io.files import write_text
+from crossmodal.steps.tabulate_unfinished import tabulate_unfinished
+from snakemake.logging import logger
+
+STARTED = time.monotonic()
 
 if workflow.is_main_process:
     try:
         records.take_over()
     except CrossmodalError as error:
         raise WorkflowError(str(error))
-    wanted = sharing.ignored(PARAMS)
-    if not sharing.IGNORE.exists() or sharing.IGNORE.read_text() != wanted:
+    unknown = records.doubt(lambda path: any(r.is_producer(path) for r in workflow.rules))
+    if unknown:
+        logger.warning(
+            f"{', '.join(map(str, unknown[:3]))}{' ...' * (len(unknown) > 3)}, {len(unknown)} files: "
+            f"{records.UNKNOWN}; what needs them makes them again"
+        )
+    before = sharing.IGNORE.read_text() if sharing.IGNORE.exists() else ""
+    wanted = sharing.ignored(PARAMS, before)
+    if wanted != before:
         write_text(sharing.IGNORE, wanted)
-        if "DVC_STAGE" in os.environ:  # DVC has read the old one already
+        if "DVC_STAGE" in os.environ:  # DVC has already read the old one
             raise WorkflowError(
                 f"{sharing.IGNORE} was brought up to date with what the datasets' licences allow; "
                 "run the same command again, and commit the file"
@@ -19,7 +34,20 @@ if workflow.is_main_process:
 
 onsuccess:
     records.carry()
+    with_output = [job for job in workflow.dag.jobs if job.rule.output]
+    ran = [job.rule.name for job in workflow.dag.finished_jobs if job.rule.output]
+    targets = [path for job in workflow.dag.targetjobs for path in job.output or job.input]
+    logger.info(summary(ran, len(with_output), time.monotonic() - STARTED, targets))
 
 
 onerror:
-    records.carry()
+    try:
+        unfinished = workflow.dag.needrun_jobs()
+        for path in tabulate_unfinished([*unfinished], workflow.scheduler.failed):
+            logger.warning(
+                f"{path}: incomplete, since rows failed; they are tried again next time"
+            )
+    except (CrossmodalError, OSError) as error:  # a full disk, too
+        logger.error(str(error))
+    finally:
+        records.carry()

@@ -1,6 +1,6 @@
-# Snakemake's default limit, 100 jobs a second, wakes its scheduler once more per second for each job
-# that has ended (snakemake/snakemake#3744): with hundreds of jobs it takes a fifth of a processor.
-# A profile's own limit stays.
+# Snakemake's default limit, 100 jobs a second, wakes its scheduler once more per second for each
+# job that has ended (snakemake/snakemake#3744): with hundreds of jobs it takes a fifth of a
+# processor. A profile's own limit stays.
 onstart:
     limit = workflow.scheduling_settings.max_jobs_per_timespan
     if limit and (limit.max_jobs, limit.timespan) == (100, 1):

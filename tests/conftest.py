@@ -7,23 +7,29 @@ import numpy as np
 import pytest
 import torch
 
-from crossmodal.data import Split, View
-from crossmodal.prepared import Prepared
+from crossmodal.data.feature_file import write_features
+from crossmodal.data.prepared import Prepared
+from crossmodal.data.split import Split, View
+from crossmodal.data.writer import Writer
 from crossmodal.steps.embed import embed
 from crossmodal.steps.evaluate import evaluate
 from crossmodal.steps.train import train
-from crossmodal.store import write_features
-from crossmodal.writer import Writer
 
 SIZES = {"train": 40, "validation": 20, "test": 24}
 CATEGORIES = 3
 CAPTIONS = 2
 CCA = {
     "plugin": "cca",
+    "code": "0123",
     "options": {"dims": 4, "ridge": 0.0, "power": 1.0},
     "search": {"dims": [5, 3]},
 }
-RIDGE = {"plugin": "ridge", "options": {"penalty": 0.01, "whitening": 0.0}, "search": {}}
+RIDGE = {
+    "plugin": "ridge",
+    "code": "0123",
+    "options": {"penalty": 0.01, "whitening": 0.0},
+    "search": {},
+}
 VIEWS = {"image": "pixels", "text": "words"}
 
 
@@ -47,7 +53,7 @@ def cpu(monkeypatch):
 def keep_last(monkeypatch):
     """Training keeps its last epoch, whatever the validation scores."""
     epochs = iter(range(10**6))
-    monkeypatch.setattr("crossmodal.training.selection_score", lambda *_: next(epochs))
+    monkeypatch.setattr("crossmodal.learning.gradient.selection_score", lambda *_: next(epochs))
 
 
 @pytest.fixture(scope="session")
@@ -109,12 +115,12 @@ def run_toy(planted):
 
     def run(labelled=True, views=VIEWS):
         data = planted(labelled)
-        spec = (CCA if labelled else RIDGE) | {"views": views, "labels": "single"}
+        spec = (CCA if labelled else RIDGE) | {"views": views, "relevance": "category"}
         model = Path("models/toy/seed0/model.safetensors")
         embeddings, metrics = Path("embeddings/toy/seed0.h5"), Path("results/runs/toy/seed0.json")
         train(spec, model, data.folder, data.features, Path("weights"), seed=0)
         embed(spec, embeddings, data.folder, data.features, model)
-        evaluate(metrics, embeddings, seed=0)
+        evaluate(spec, metrics, embeddings, seed=0)
         return SimpleNamespace(
             spec=spec, data=data, model=model, embeddings=embeddings, metrics=metrics
         )
@@ -144,7 +150,7 @@ class Handler(BaseHTTPRequestHandler):
             self.answer(found)
 
     def answer(self, content, status=200, **headers):
-        """Send a whole answer; a header's name has `_` for a dash."""
+        """Send a complete answer; a header's name has `_` for a dash."""
         self.send_response(status)
         for name, value in {
             "Content_Length": len(content),
@@ -178,5 +184,5 @@ def server(monkeypatch):
 def waits(monkeypatch):
     """The waits between attempts of a download, none of which is waited for."""
     waits = []
-    monkeypatch.setattr("crossmodal.downloads.time", SimpleNamespace(sleep=waits.append))
+    monkeypatch.setattr("crossmodal.io.downloads.time", SimpleNamespace(sleep=waits.append))
     return waits

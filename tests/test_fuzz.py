@@ -1,4 +1,4 @@
-"""Thousands of damaged files: each is read, or refused with a message; nothing hangs or strays."""
+"""Thousands of corrupt files: each is read, or refused with a message; nothing hangs or strays."""
 
 import io
 import os
@@ -16,22 +16,27 @@ import scipy.io
 import soundfile
 from PIL import Image
 
-from crossmodal.archives import Archive
+from crossmodal.config import plugins
+from crossmodal.data.feature_file import Ragged, read_features, write_features
+from crossmodal.data.prepared import FILES, SPLITS, Prepared
+from crossmodal.data.split import Split, View
+from crossmodal.data.writer import Writer
 from crossmodal.datasets import wikipedia
 from crossmodal.datasets.flickr8k import Flickr8k
 from crossmodal.errors import CrossmodalError
-from crossmodal.features.logmel import read_speech
-from crossmodal.prepared import FILES, SPLITS, Prepared
+from crossmodal.images.crops import Preparation
+from crossmodal.io.archives import Archive
+from crossmodal.io.sound_files import read_speech
+from crossmodal.learning.method import Run
+from crossmodal.learning.model_folder import read_model, write_model
 from crossmodal.steps.prepare import prepare
-from crossmodal.store import Ragged, read_features, write_features
-from crossmodal.vision import square
-from crossmodal.writer import Writer
 
-CASES = 130  # of each kind of file
+CASES = int(os.environ.get("CROSSMODAL_FUZZ_CASES", "130"))  # of each kind of file
 SECONDS = 10  # of processor time, after which a case counts as hanging
 VALUES = [b"\0", b"\xff", b"\x7f", b"../", b"/", b"\xff\xff\xff\xff", b"\xff\xff\xff\x7f"]
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 PARTS = {"tr": 3, "te": 2}
+MODEL = ("model.json", "model.safetensors")
 IMAGES = [f"{number}.jpg" for number in range(len(SPLITS))]
 
 rng = np.random.default_rng(0)
@@ -104,7 +109,20 @@ def written(tmp_path_factory):
     sequences = Ragged.concatenate([np.ones((length, 2)) for length in (3, 0, 5)])
     for name, chunk in (("dense.h5", rng.random((3, 4))), ("ragged.h5", sequences)):
         write_features(folder / name, ["a", "b", "c"], ["x", "x", "y"], [chunk], {"size": 3})
+    write_cca(folder)
     return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def write_cca(folder):
+    """A model folder of images and words."""
+    items, ids = np.arange(9), [str(row) for row in range(9)]
+    meta = {"vocabulary": ["a", "b"], "mean": [0.5, 1.5]}
+    views = {m: View(rng.random((9, 3)), items, ids, meta) for m in ("image", "text")}
+    split = Split(ids, np.zeros((9, 1), bool), views, ("dog",))
+    options = {"dims": 2, "ridge": 0.1, "power": 1.0}
+    method = plugins.make("methods", "cca", options, "options")
+    method.fit(split, split, Run(seed=0))
+    write_model(folder, method, {"plugin": "cca", "options": options}, split)
 
 
 def read_archive(path, whole):
@@ -121,7 +139,8 @@ def read_flickr8k(path, whole):
     output = path.with_name("prepared")
     before = sorted(output.glob("*"))
     try:
-        prepare({"plugin": "flickr8k", "options": {"speech": "none"}}, path.parent, output)
+        options = {"speech": "none", "classes": False}
+        prepare({"plugin": "flickr8k", "options": options}, path.parent, output)
     except CrossmodalError:
         assert sorted(output.glob("*")) == before
         raise
@@ -139,6 +158,12 @@ def read_prepared(path, whole):
         dataset.read(caption.audio)
 
 
+def read_folder(path, whole):
+    for name in {*MODEL} - {path.name}:
+        path.with_name(name).write_bytes(whole[name])
+    read_model(path.parent)
+
+
 def read_h5(path, whole):
     for items in (None, {"x"}):
         read_features(path, items)
@@ -152,7 +177,7 @@ KINDS = {
     **{
         f"image.{kind.lower()}": (
             image(kind),
-            lambda path, whole: square(path.read_bytes(), path.name, "short256"),
+            lambda path, whole: Preparation().square(path.read_bytes(), path.name, "short"),
         )
         for kind in ("JPEG", "PNG", "GIF", "TIFF", "WEBP")
     },
@@ -164,6 +189,7 @@ KINDS = {
         for kind in ("WAV", "FLAC", "OGG")
     },
     **dict.fromkeys(FILES, (None, read_prepared)),
+    **dict.fromkeys(MODEL, (None, read_folder)),
     **dict.fromkeys(("dense.h5", "ragged.h5"), (None, read_h5)),
     "plain.mat": (matrices(False), lambda path, whole: wikipedia._read_features(path)),
     "compressed.mat": (matrices(True), lambda path, whole: wikipedia._read_features(path)),
@@ -244,7 +270,7 @@ def outcome(path, read, written):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", KINDS)
-def test_damaged_files_are_read_or_refused(name, written, watched):
+def test_corrupt_files_are_read_or_refused(name, written, watched):
     content, read = KINDS[name]
     content = written[name] if content is None else content
     path = watched / name

@@ -1,5 +1,23 @@
 """The one exception whose message is meant for the user."""
 
+import difflib
+from collections.abc import Iterable
+
+SHOWN = 20  # names in a message
+
 
 class CrossmodalError(Exception):
     """Bad input: the message names the file, key or value and says what to do."""
+
+
+def unknown(name: object, known: Iterable[str]) -> str:
+    """What to say of a name that is none of those known: which there are, and similar ones."""
+    names = sorted(known)
+    near = difflib.get_close_matches(str(name), names)
+    parts = [f"{name!r} is unknown"]
+    if len(names) <= SHOWN or not near:
+        more = [f"and {len(names) - SHOWN} more"] if len(names) > SHOWN else []
+        parts.append(f"known: {', '.join([*names[:SHOWN], *more]) or 'none'}")
+    if near:
+        parts.append(f"did you mean {' or '.join(map(repr, near))}?")
+    return "; ".join(parts)

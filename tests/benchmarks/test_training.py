@@ -5,6 +5,9 @@ import pytest
 from benchmarks import training
 
 
-@pytest.mark.parametrize(("measure", "sizes"), [(training.sh, (8, 8, 256)), (training.sam, (400,))])
+@pytest.mark.parametrize(
+    ("measure", "sizes"),
+    [(training.sh, (8, 8, 256)), (training.mh, (8, 8, 256)), (training.sam, (400,))],
+)
 def test_the_peer_learns_the_same(rng, measure, sizes):
     assert min(measure(*sizes, 1, rng)) > 0

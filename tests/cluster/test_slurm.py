@@ -92,8 +92,8 @@ def test_networks_and_nothing_else_get_a_gpu(first):
     jobs = slurm_jobs(first[2])
     with_gpu = {job["Comment"] for job in jobs if job.get("TresPerJob") == "gres:gpu:1"}
     assert with_gpu == {
-        "rule_extract_feature_wildcards_scenes_activations",
-        "rule_fit_wildcards_sam_0",
+        "rule_extract_wildcards_scenes_activations",
+        "rule_train_wildcards_sam_0",
         "rule_embed_wildcards_sam_0",
     }
     assert with_gpu == {job["Comment"] for job in jobs if job["Partition"] == "gpu"}
@@ -107,10 +107,10 @@ def test_a_failed_job_shows_its_log(project):
     change_dims(project, 1000)
     output = project.call(*SNAKEMAKE, fails=True)
     (number,) = SUBMITTED.findall(output)
-    log = project.folder / f".snakemake/slurm_logs/rule_fit/cca_0/{number}.log"
-    assert f"log: logs/train/cca/seed0.fit.log, {log} (check log file(s)" in output
+    log = project.folder / f".snakemake/slurm_logs/rule_train/cca_0/{number}.log"
+    assert f"log: logs/train/cca/seed0.train.log, {log} (check log file(s)" in output
     assert "error: models/cca/seed0: dims is 1000" in output
-    for path in (log, project.folder / "logs/train/cca/seed0.fit.log"):
+    for path in (log, project.folder / "logs/train/cca/seed0.train.log"):
         assert "dims is 1000" in path.read_text()
 
 
@@ -121,5 +121,6 @@ def test_dvc_submits_what_an_option_changes(project, monkeypatch):
     todo = project.jobs()
     jobs = slurm_jobs(project.call("dvc", "repro", timeout=PATIENCE))
     assert Counter(map(rule, jobs)) + Counter([LOCAL]) == todo
-    assert [job["Comment"] for job in jobs if rule(job) == "fit"] == ["rule_fit_wildcards_cca_0"]
+    trained = [job["Comment"] for job in jobs if rule(job) == "train"]
+    assert trained == ["rule_train_wildcards_cca_0"]
     assert project.jobs() == {}

@@ -2,8 +2,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from crossmodal.data.prepared import Prepared
 from crossmodal.errors import CrossmodalError
-from crossmodal.prepared import Prepared
 from crossmodal.steps.prepare import prepare
 from tests.datasets import layouts
 
@@ -12,9 +12,9 @@ from tests.datasets import layouts
 def failure(tmp_path):
     """The message of a preparation that fails, which must leave nothing in tmp_path/prepared."""
 
-    def failure(prepare, *arguments):
+    def failure(prepare, *arguments, **options):
         with pytest.raises(CrossmodalError) as caught:
-            prepare(*arguments)
+            prepare(*arguments, **options)
         assert list((tmp_path / "prepared").iterdir()) == []
         return str(caught.value)
 

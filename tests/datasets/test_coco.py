@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from crossmodal import plugins
+from crossmodal.config import plugins
 
 
 @pytest.fixture

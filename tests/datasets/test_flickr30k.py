@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from crossmodal import plugins
+from crossmodal.config import plugins
 
 
 @pytest.fixture

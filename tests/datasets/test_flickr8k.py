@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import soundfile
 
-from crossmodal import plugins
-from crossmodal.archives import Archive
+from crossmodal.config import plugins
+from crossmodal.data.prepared import Prepared
 from crossmodal.datasets import flickr8k
 from crossmodal.datasets.flickr8k import Flickr8k
-from crossmodal.prepared import Prepared
+from crossmodal.io.archives import Archive
 from crossmodal.steps.prepare import prepare
 
 SPLITS = {"train": 3, "validation": 1, "test": 2}
@@ -67,8 +67,9 @@ def write_images(raw, files=(*FILES, UNLISTED)):
             archive.writestr(f"__MACOSX/Flicker8k_Dataset/._{file}", b"\x00\x05")
 
 
-def run(raw, tmp_path, speech="none"):
-    prepare({"plugin": "flickr8k", "options": {"speech": speech}}, raw, tmp_path / "prepared")
+def run(raw, tmp_path, speech="none", classes=False):
+    options = {"speech": speech, "classes": classes}
+    prepare({"plugin": "flickr8k", "options": options}, raw, tmp_path / "prepared")
     return Prepared(tmp_path / "prepared")
 
 
@@ -120,7 +121,7 @@ def test_an_image_in_two_splits_is_named(raw, tmp_path, failure):
     assert repr(Path(FILES[0]).stem) in failure(run, raw, tmp_path)
 
 
-def test_a_list_cut_short_is_refused(raw, tmp_path, failure):
+def test_a_truncated_list_is_refused(raw, tmp_path, failure):
     write_texts(raw, train=FILES[:2])
     assert "2 items in split 'train', but the dataset declares 3" in failure(run, raw, tmp_path)
 
@@ -145,7 +146,7 @@ def test_a_text_file_that_is_not_there_is_named(raw, tmp_path, name, failure):
 
 @pytest.mark.parametrize("name", ["Flickr8k_text.zip", "Flickr8k_Dataset.zip"])
 @pytest.mark.parametrize("damage", ["missing", "cut", "page"])
-def test_a_missing_or_damaged_archive_is_named(raw, tmp_path, name, damage, failure):
+def test_a_missing_or_corrupt_archive_is_named(raw, tmp_path, name, damage, failure):
     path = raw / name
     content = path.read_bytes()
     path.unlink()
@@ -162,7 +163,7 @@ def test_a_missing_or_damaged_archive_is_named(raw, tmp_path, name, damage, fail
     ],
     ids=["image", "list"],
 )
-def test_a_damaged_member_is_named(raw, tmp_path, name, member, failure):
+def test_a_corrupt_member_is_named(raw, tmp_path, name, member, failure):
     path = raw / name
     damaged = path.read_bytes().replace(member, member[:-1] + b"?")
     assert damaged != path.read_bytes()
@@ -273,7 +274,8 @@ def test_synthetic_captions_are_speech_that_repeats_for_any_number_of_workers(
 
 @pytest.mark.parametrize("speech", ["none", "recorded", "synthetic"])
 def test_recordings_are_needed_only_where_they_are_asked_for(speech):
-    dataset = plugins.make("datasets", "flickr8k", {"speech": speech}, "datasets.flickr8k")
+    options = {"speech": speech, "classes": False}
+    dataset = plugins.make("datasets", "flickr8k", options, "datasets.flickr8k")
     files = {source.file for source in dataset.sources}
     assert ("flickr_audio.tar.gz" in files) == (speech == "recorded")
     assert files <= {source.file for source in Flickr8k.sources}

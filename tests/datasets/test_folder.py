@@ -7,13 +7,14 @@ import pytest
 import soundfile
 from PIL import Image
 
-from crossmodal import plugins
+from crossmodal.config import plugins
+from crossmodal.data.prepared import Prepared
 from crossmodal.errors import CrossmodalError
-from crossmodal.prepared import Prepared
 from crossmodal.steps.prepare import prepare
 
 OPTIONS = {"csv": "mine/items.csv", "validation": 0.2, "test": 0.1, "seed": 0}
-HEADER = ["id", "image", "text", "audio", "labels", "split"]
+OPTIONS |= {"duplicates": "refuse"}
+HEADER = ["id", "image", "text", "speech", "labels", "split"]
 ROWS = [
     ["dog", "photos/dog.png", "A dog runs, fast.", "speech/dog.flac", "animal; grass", "train"],
     ["dog", "", "The brown dog.", "", "", ""],
@@ -28,12 +29,18 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("photos", "speech"):
         (tmp_path / "mine" / name).mkdir(parents=True)
-    for shade, name in enumerate(("dog", "sea", "cat")):
-        Image.new("RGB", (4, 4), (80 * shade,) * 3).save(tmp_path / f"mine/photos/{name}.png")
-    for name in ("dog", "sea", "cat"):
-        soundfile.write(tmp_path / f"mine/speech/{name}.flac", np.zeros(100), 16_000)
+    for number, name in enumerate(("dog", "sea", "cat")):
+        picture(number).save(tmp_path / f"mine/photos/{name}.png")
+        clip = np.full(100, number / 10)
+        soundfile.write(tmp_path / f"mine/speech/{name}.flac", clip, 16_000)
     write(ROWS)
     return tmp_path / "mine"
+
+
+def picture(seed):
+    """A picture of 16 x 16 cells of noise."""
+    cells = np.random.default_rng(seed).integers(256, size=(16, 16, 3), dtype=np.uint8)
+    return Image.fromarray(cells).resize((64, 48), Image.NEAREST)
 
 
 def write(rows, header=HEADER):
@@ -89,18 +96,24 @@ def test_what_belongs_to_an_item_may_stand_in_any_or_all_of_its_rows():
         assert dataset.splits == expected.splits
 
 
-@pytest.mark.parametrize("columns", [("image",), ("text",), ("labels", "audio")])
+@pytest.mark.parametrize("columns", [("image",), ("text",), ("labels", "speech")])
 def test_columns_may_be_missing(columns):
     write(*without(*columns))
     dataset = run()
     assert [bool(item.image) for item in dataset.items] == ["image" not in columns] * 3
     assert any(caption.text for caption in dataset.captions) == ("text" not in columns)
-    assert any(caption.audio for caption in dataset.captions) == ("audio" not in columns)
+    assert any(caption.audio for caption in dataset.captions) == ("speech" not in columns)
     assert any(item.labels for item in dataset.items) == ("labels" not in columns)
 
 
-def many(count):
-    rows = [[f"item{number}", "photos/dog.png", f"text {number}"] for number in range(count)]
+def many(count, captions=1):
+    for number in range(count):
+        picture(number).save(f"mine/photos/{number}.png")
+    rows = [
+        [f"item{number}", f"photos/{number}.png", f"text {number} {caption}"]
+        for caption in range(captions)
+        for number in range(count)
+    ]
     write(rows, ["id", "image", "text"])
 
 
@@ -113,8 +126,7 @@ def test_splits_are_drawn_where_no_column_says():
 
 
 def test_captions_of_one_item_are_in_one_split():
-    rows = [[f"item{k % 10}", "photos/dog.png", f"text {k}"] for k in range(30)]
-    write(rows, ["id", "image", "text"])
+    many(10, captions=3)
     assert Counter(run().splits.values()) == {"train": 7, "validation": 2, "test": 1}
 
 
@@ -133,11 +145,21 @@ def changed(row, column, value):
     ("row", "column", "value", "fragments"),
     [
         (4, "id", "", ["is empty"]),
+        (4, "id", "..", ["'..' cannot name a file", "choose another name"]),
+        (4, "id", "C:\\sea", ["cannot name a file"]),
+        (4, "image", "photos/s\0a.png", ["has a NUL character", "type the field anew"]),
+        (4, "text", "s\0a", ["has a NUL character"]),
+        (4, "image", "photos/out.png", ["mine/photos/out.png is a link", "put the file there"]),
         (5, "image", "photos/dgo.png", ["mine/photos/dgo.png", "No such file"]),
         (5, "image", "photos", ["mine/photos", "Is a directory"]),
-        (5, "image", "speech/cat.flac", ["speech/cat.flac cannot be read as image"]),
-        (5, "audio", "photos/cat.png", ["photos/cat.png cannot be read as audio"]),
-        (4, "image", "../items.csv", ["'../items.csv' leads out of the folder mine"]),
+        (
+            5,
+            "image",
+            "speech/cat.flac",
+            ["speech/cat.flac: cannot be read as image: it is in"],
+        ),
+        (5, "speech", "photos/cat.png", ["mine/photos/cat.png: cannot be decoded as audio"]),
+        (4, "image", "../items.csv", ["'../items.csv' is outside the folder mine"]),
         (4, "image", "", ["is empty for item 'sea'"]),
         (3, "image", "photos/sea.png", ["'dog' has 'photos/sea.png' here", "dog.png' in row 2"]),
         (3, "split", "test", ["'dog' has 'test' here, but 'train' in row 2"]),
@@ -147,10 +169,118 @@ def changed(row, column, value):
     ],
 )
 def test_what_is_wrong_is_named_with_row_and_column(failure, row, column, value, fragments):
+    Path("elsewhere.png").write_bytes(Path("mine/photos/sea.png").read_bytes())
+    Path("mine/photos/out.png").symlink_to(Path("elsewhere.png").resolve())
     write(changed(row, column, value))
     found = failure(run)
     where = f"items.csv: row {row}, column {column!r}"
     assert [f for f in [where, *fragments] if f not in found] == []
+
+
+def test_all_that_is_wrong_is_reported_at_once_in_the_order_of_the_rows(folder, failure):
+    rows = changed(5, "speech", "speech/kat.flac")
+    rows[0] = changed(2, "split", "training")[0]
+    write([*rows, ["", "", "nameless", "", "", ""], ["owl", "../owl.png", "", "x.wav", "", "test"]])
+    (folder / "photos/sea.png").write_bytes(b"")
+    found = failure(run).splitlines()
+    expected = [
+        "row 2, column 'split': 'training' is not one of",
+        "row 4, column 'image': mine/photos/sea.png: cannot be read as image: it is empty",
+        "row 5, column 'speech': mine/speech/kat.flac: No such file",
+        "row 6, column 'id': is empty",
+        "row 7, column 'image': '../owl.png' is outside",
+        "row 7, column 'text': is empty for item 'owl'",
+    ]
+    assert len(found) == len(expected)
+    for line, start in zip(found, expected, strict=True):
+        assert f"mine/items.csv: {start}" in line
+
+
+def test_at_most_fifty_findings_are_shown(failure):
+    write([[f"i{row}", "", f"text {row}"] for row in range(60)], ["id", "image", "text"])
+    found = failure(run).splitlines()
+    assert found[0].endswith("row 2, column 'image': is empty for item 'i0'; fill it in")
+    assert len(found) == 51
+    assert found[-1] == "and 10 more"
+
+
+def test_the_former_name_of_a_column_names_the_present_one(failure):
+    write(ROWS, ["id", "image", "text", "audio", "labels", "split"])
+    assert "column 'audio' is called 'speech'; rename it" in failure(run)
+
+
+def twins(count, **save):
+    """Items 2 k and 2 k + 1 have nearly the same picture: every other one in another format."""
+    many(count)
+    for number in range(1, count, 2):
+        picture(number - 1).resize((40, 40)).save(f"mine/photos/{number}.png", **save)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_drawn_splits_keep_equal_items_together(seed):
+    twins(20)
+    with pytest.warns(UserWarning, match="20 items are equal or nearly equal to others"):
+        splits = run(seed=seed).splits
+    assert Counter(splits.values()) == {"train": 14, "validation": 4, "test": 2}
+    assert all(splits[f"item{k}"] == splits[f"item{k + 1}"] for k in range(0, 20, 2))
+
+
+def leaking():
+    """The dog's picture and the cat's recording come again in other splits."""
+    owl = ["owl", "photos/owl.png", "An owl", "speech/owl.flac", "", "test"]
+    eel = ["eel", "photos/eel.png", "An eel", "speech/eel.flac", "", "train"]
+    picture(0).convert("L").resize((200, 100)).save("mine/photos/owl.png")
+    picture(8).save("mine/photos/eel.png")
+    soundfile.write("mine/speech/owl.flac", np.full(100, 0.7), 16_000)
+    Path("mine/speech/eel.flac").write_bytes(Path("mine/speech/cat.flac").read_bytes())
+    write([*ROWS, owl, eel])
+
+
+def test_equal_items_in_stated_splits_are_refused(failure):
+    leaking()
+    found = failure(run).splitlines()
+    assert len(found) == 2
+    assert (
+        "row 6, column 'split': 'owl' (test) is equal or nearly equal to 'dog' (train)" in found[0]
+    )
+    assert (
+        "row 7, column 'split': 'eel' (train) is equal or nearly equal to 'cat' (test)" in found[1]
+    )
+
+
+def test_equal_items_in_stated_splits_are_only_named_where_asked(failure):
+    leaking()
+    with pytest.warns(UserWarning, match=r"(?s)'owl'.*'eel'"):
+        splits = run(duplicates="warn").splits
+    assert (splits["dog"], splits["owl"]) == ("train", "test")
+
+
+@pytest.mark.parametrize(
+    ("labels", "warned"),
+    [
+        (["Alps", "alps", "sea"], ["'Alps' (1) and 'alps' (1)"]),
+        (["beach", "baech", "sea"], ["'beach' (1) and 'baech' (1)"]),
+        (["alps", "alp", "sea"], ["'alps' (1) and 'alp' (1)"]),
+        (["alps, sea", "sea", "hill"], ["'alps, sea' has a separator"]),
+        (["class1", "class2", "class12"], []),
+        (["cat", "car", "hat"], []),
+        (["sea", "sea;dune", "dune"], []),
+    ],
+)
+def test_suspicious_labels_are_warned_of(labels, warned, recwarn):
+    write(
+        [[*row[:4], label, row[5]] for row, label in zip(ROWS[0:1] + ROWS[2:], labels, strict=True)]
+    )
+    run()
+    found = " ".join(str(warning.message) for warning in recwarn)
+    assert bool(found) == bool(warned)
+    assert [fragment for fragment in warned if fragment not in found] == []
+
+
+def test_links_inside_the_folder_are_followed(folder):
+    (folder / "photos/sea.png").rename(folder / "sea.png")
+    (folder / "photos/sea.png").symlink_to("../sea.png")
+    assert run().read("images/sea.png") == (folder / "sea.png").read_bytes()
 
 
 def test_an_id_that_is_there_twice_is_named(failure):
@@ -160,20 +290,20 @@ def test_an_id_that_is_there_twice_is_named(failure):
 
 
 @pytest.mark.parametrize("content", [b"", b"\x89PNG\r\n\x1a\n" + bytes(30)])
-def test_a_damaged_image_is_named(folder, failure, content):
+def test_a_corrupt_image_is_named(folder, failure, content):
     (folder / "photos/sea.png").write_bytes(content)
-    assert "row 4, column 'image': mine/photos/sea.png cannot be read" in failure(run)
+    assert "row 4, column 'image': mine/photos/sea.png: cannot be read" in failure(run)
 
 
-@pytest.mark.parametrize("columns", [("id",), ("image", "audio"), ("text", "image")])
+@pytest.mark.parametrize("columns", [("id",), ("image", "speech"), ("text", "image")])
 def test_columns_that_are_needed_are_named(failure, columns):
     write(*without(*columns))
-    assert "need id and two of image, text, audio" in failure(run)
+    assert "need id and two of image, text, speech" in failure(run)
 
 
 def test_a_csv_without_rows_is_refused(failure):
     write([])
-    assert "items.csv: 0 rows" in failure(run)
+    assert "items.csv: has no rows below its header" in failure(run)
 
 
 def test_a_split_without_items_is_named(failure):
@@ -183,7 +313,14 @@ def test_a_split_without_items_is_named(failure):
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("validation", 0.0), ("test", 1.0), ("validation", 0.95), ("csv", "items.xlsx"), ("seed", -1)],
+    [
+        ("validation", 0.0),
+        ("test", 1.0),
+        ("validation", 0.95),
+        ("csv", "items.xlsx"),
+        ("seed", -1),
+        ("duplicates", "ignore"),
+    ],
 )
 def test_options_out_of_range_are_refused(key, value):
     with pytest.raises(CrossmodalError, match=r"params\.yaml: datasets\.mine"):
@@ -202,3 +339,31 @@ def test_its_files_are_the_csv_and_what_it_names_as_far_as_it_is_there(folder):
     assert {str(path) for path in dataset.files()} == {"mine/items.csv"}
     (folder / "items.csv").unlink()
     assert dataset.files() == []
+
+
+def departure():
+    return plugins.make("datasets", "folder", OPTIONS, "mine").departure()
+
+
+def test_items_without_labels_and_rows_without_text_are_counted():
+    said = departure()
+    assert said.startswith("has 1 of 3 items without labels, which methods")
+    assert "rows" not in said
+    write([*ROWS, ["cat", "", "", "", "", ""], ["sea", "", "", "speech/cat.flac", "", ""]])
+    assert (
+        "; 1 rows without text or speech, which are no captions; 1 spoken captions" in departure()
+    )
+
+
+def test_nothing_is_said_of_data_without_labels_or_without_a_csv():
+    rows, header = without("labels")
+    write(rows, header)
+    assert departure() == ""
+    Path("mine/items.csv").unlink()
+    assert departure() == ""
+
+
+def test_nothing_of_the_users_own_is_shared():
+    folder = plugins.load("datasets", "folder")
+    shared = (folder.redistribution, folder.shares_features, folder.shares_models)
+    assert shared == (False, False, False)

@@ -4,7 +4,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from crossmodal import plugins
+from crossmodal.config import plugins
 from crossmodal.errors import CrossmodalError
 from tests.datasets import layouts
 from tests.datasets.layouts import mirflickr as layout
@@ -87,7 +87,7 @@ def test_a_label_of_no_photograph_is_named(mirflickr, failure, line):
 
 
 @pytest.mark.parametrize("damage", ["absent", "page", "rows"])
-def test_damaged_counts_are_named(mirflickr, failure, damage):
+def test_corrupt_counts_are_named(mirflickr, failure, damage):
     def change(members):
         name = "flickr/text/text_all_2000_labelled.npz"
         if damage == "absent":
@@ -116,5 +116,31 @@ def test_a_missing_photograph_is_named(mirflickr, failure):
 
 @pytest.mark.parametrize("validation", [0, 12144])
 def test_validation_leaves_something_to_train_on(validation):
-    with pytest.raises(CrossmodalError, match=r"mirflickr\.validation"):
-        plugins.make("datasets", "mirflickr", {"validation": validation, "seed": 0}, "mirflickr")
+    with pytest.raises(CrossmodalError, match=r"mirflickr(\.|: )validation"):
+        plugins.make(
+            "datasets",
+            "mirflickr",
+            {"validation": validation, "seed": 0, "sizes": None},
+            "mirflickr",
+        )
+
+
+def test_other_sizes_than_inferred_are_refused_before_images_until_they_are_stated(
+    mirflickr, failure
+):
+    def unlabel(members):  # photograph 1 has no label any more
+        for name, content in members.items():
+            members[name] = content.replace(b"1\r\n", b"", content.startswith(b"1\r\n"))
+
+    layouts.repack(mirflickr.raw / LABELS, unlabel)
+    images = (mirflickr.raw / IMAGES).read_bytes()
+    (mirflickr.raw / IMAGES).unlink()  # is not looked for yet
+    inferred = layout.CONSTANTS["MirFlickr.parts"]
+    sizes = {"train": inferred["train"] - 1, "test": inferred["test"]}
+    found = failure(mirflickr.prepare)
+    for fragment in (str(inferred["train"]), "inferred", "datasets.prepared.sizes"):
+        assert fragment in found
+    (mirflickr.raw / IMAGES).write_bytes(images)
+    dataset = mirflickr.prepare(sizes=sizes)
+    assert len(dataset.split("train", "validation")) == sizes["train"]
+    assert "im1" not in dataset.splits

@@ -3,9 +3,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from crossmodal import plugins
+from crossmodal.config import plugins
+from crossmodal.data.prepared import Prepared
 from crossmodal.errors import CrossmodalError
-from crossmodal.prepared import Prepared
 from crossmodal.steps.prepare import prepare
 from tests.datasets import layouts
 from tests.datasets.layouts import nuswide as layout
@@ -207,6 +207,54 @@ def test_a_missing_archive_is_named(raw, tmp_path, file):
     [("10k", 9000), ("10k", 1005), ("top10", 28661), ("81", 79659), ("82", 10), ("81", 0)],
 )
 def test_what_the_protocol_does_not_admit_is_refused(protocol, validation):
-    options = {"protocol": protocol, "validation": validation, "seed": 0}
+    options = {"protocol": protocol, "validation": validation, "seed": 0, "sizes": None}
     with pytest.raises(CrossmodalError, match=r"datasets\.nuswide"):
         plugins.make("datasets", "nuswide", options, "datasets.nuswide")
+
+
+@pytest.mark.parametrize("entry", ["nuswide_top10", "nuswide_81"])
+def test_other_sizes_than_inferred_are_refused_before_images_until_they_are_stated(
+    raw, tmp_path, entry
+):
+    def change(members):  # the first training photograph that is kept is now of no concept
+        name = layout.SHOWN[row][0]
+        lines = members[f"AllLabels/Labels_{name}.txt"].splitlines(keepends=True)
+        lines[row] = b"0\r\n"
+        members[f"AllLabels/Labels_{name}.txt"] = b"".join(lines)
+
+    def untag(members):
+        for name in ("AllTags1k.txt", "AllTags81.txt"):
+            lines = members[name].splitlines(keepends=True)
+            lines[row] = lines[row].replace(b"1", b"0")
+            members[name] = b"".join(lines)
+
+    row = next(r for r in layout.TOP10_ROWS if layout.TRAINED[r] and r not in layout.NO_TEXT)
+    layouts.repack(raw / "Groundtruth.zip", change)
+    layouts.repack(raw / TAGS, untag)
+    images = (raw / IMAGES).read_bytes()
+    (raw / IMAGES).unlink()  # is not looked for yet
+    inferred = layout.COUNTS[entry.removeprefix("nuswide_")]
+    sizes = {"train": inferred["train"] - 1, "test": inferred["test"]}
+    with pytest.raises(CrossmodalError) as caught:
+        run(raw, tmp_path / "prepared" / entry, entry)
+    for fragment in (str(inferred["train"]), "inferred", f"datasets.{entry}.sizes"):
+        assert fragment in str(caught.value)
+    assert f"{{train: {sizes['train']}, test: {sizes['test']}}}" in str(caught.value)
+    (raw / IMAGES).write_bytes(images)
+    dataset = run(raw, tmp_path / "prepared", entry, sizes=sizes)
+    assert len(dataset.split("train", "validation", "test")) == sum(sizes.values())
+
+
+def test_stated_sizes_are_named(small):
+    sizes = {"train": 9, "test": 50}
+    options = layout.DATASETS["nuswide_top10"] | {"sizes": sizes}
+    make = plugins.make
+    departure = make("datasets", "nuswide", options, "nuswide").departure()
+    assert departure.startswith("has 9 training and 50 test items instead of ")
+    assert make("datasets", "nuswide", options | {"sizes": None}, "nuswide").departure() == ""
+
+
+def test_a_draw_has_no_other_sizes(small):
+    options = layout.DATASETS["nuswide_10k"] | {"sizes": {"train": 9, "test": 50}}
+    with pytest.raises(CrossmodalError, match="10k"):
+        plugins.make("datasets", "nuswide", options, "nuswide")

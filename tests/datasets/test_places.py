@@ -3,7 +3,7 @@ import tarfile
 
 import pytest
 
-from crossmodal import plugins
+from crossmodal.config import plugins
 
 SPEECH, IMAGES = "PlacesAudio_400k_distro", "data/vision/torralba/deeplearning/images256"
 
@@ -93,7 +93,7 @@ def test_an_entry_of_another_form_names_its_list(places, lists, failure, damage)
     assert "metadata/val.json: not a list of utterances" in failure(places.prepare)
 
 
-def test_a_list_cut_short_is_refused(places, lists, failure):
+def test_a_truncated_list_is_refused(places, lists, failure):
     write_lists(places, lists | {"train": lists["train"][1:]})
     assert "89 items in split 'train', but the dataset declares 90" in failure(places.prepare)
 

@@ -4,15 +4,15 @@ import csv
 from pathlib import Path
 
 import pytest
-import yaml
 
-from crossmodal import plugins
+from tests.project_params import PARAMS
 
 ROOT = Path(__file__).parents[2]
 # entry of params.yaml -> paper, and what it calls the dataset
 PAPERS = {
     "wikipedia": ("CMOLRS", "WIKI"),
     "wikipedia_462": ("SAM", "Wikipedia"),
+    "wikipedia_media": ("SAM", "Wikipedia"),
     "pascal_sentences": ("SAM", "Pascal Sentences"),
     "nuswide_10k": ("SAM", "NUS-WIDE-10k"),
     "nuswide_top10": ("SAM", "NUS-WIDE"),
@@ -33,9 +33,7 @@ def printed(paper, dataset):
 
 @pytest.mark.parametrize("entry", PAPERS)
 def test_sizes_are_those_of_the_paper(entry):
-    options = yaml.safe_load((ROOT / "params.yaml").read_text())["datasets"][entry]
-    plugin = options.pop("plugin", entry)
-    found = plugins.make("datasets", plugin, options, entry).counts()
+    found = PARAMS.dataset_of(entry).counts()
     expected = printed(*PAPERS[entry])
     if "validation" not in expected:  # taken out of the training part
         found["train"] += found["validation"]

@@ -8,12 +8,12 @@ import pytest
 import soundfile
 from PIL import Image
 
-from crossmodal import plugins
+from crossmodal.config import plugins
+from crossmodal.data.prepared import FILES, Prepared
+from crossmodal.data.writer import Writer
 from crossmodal.datasets import scenes
 from crossmodal.errors import CrossmodalError
-from crossmodal.prepared import FILES, Prepared
 from crossmodal.rendering.scene import CATEGORIES
-from crossmodal.writer import Writer
 
 SIZES = {"train": 24, "validation": 10, "test": 11}
 OPTIONS = {**SIZES, "image_size": 48, "spoken": 2, "voices": 3, "seed": 7}

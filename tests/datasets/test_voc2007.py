@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import scipy.io
 
-from crossmodal import plugins
+from crossmodal.config import plugins
 from crossmodal.datasets.voc2007 import CLASSES
 from crossmodal.errors import CrossmodalError
 from tests.datasets import layouts
@@ -79,7 +79,7 @@ def test_a_tag_that_is_none_of_the_words_is_refused(voc2007, failure, word):
 
 
 @pytest.mark.parametrize("damage", ["missing", "cut", "page", "half", "other"])
-def test_damaged_tags_are_named(voc2007, failure, damage):
+def test_corrupt_tags_are_named(voc2007, failure, damage):
     path = voc2007.raw / "train.mat"
     content = path.read_bytes()
     path.unlink()
@@ -126,5 +126,20 @@ def test_a_wrong_line_of_a_class_is_named_with_its_number(voc2007, failure):
 
 @pytest.mark.parametrize("validation", [0, 5000])
 def test_validation_leaves_something_to_train_on(validation):
-    with pytest.raises(CrossmodalError, match=r"voc2007\.validation"):
-        plugins.make("datasets", "voc2007", {"validation": validation, "seed": 0}, "voc2007")
+    with pytest.raises(CrossmodalError, match=r"voc2007(\.|: )validation"):
+        plugins.make(
+            "datasets", "voc2007", {"validation": validation, "seed": 0, "sizes": None}, "voc2007"
+        )
+
+
+def test_other_sizes_than_inferred_are_refused_before_images_until_they_are_stated(
+    voc2007, failure, monkeypatch
+):
+    inferred = layout.CONSTANTS["Voc2007.parts"]
+    monkeypatch.setattr("crossmodal.datasets.voc2007.Voc2007.parts", {**inferred, "train": 91})
+    photographs = voc2007.raw / layout.PARTS["train"][0]
+    content = photographs.read_bytes()
+    photographs.unlink()  # is not looked for yet
+    assert "91 training" in failure(voc2007.prepare)
+    photographs.write_bytes(content)
+    assert voc2007.prepare(sizes=inferred).items

@@ -6,18 +6,20 @@ import numpy as np
 import pytest
 import scipy.io
 
-from crossmodal import plugins
-from crossmodal.data import Split, View, load_split
+from crossmodal.config import plugins
+from crossmodal.data.prepared import Prepared
+from crossmodal.data.split import Split, View, load_split
+from crossmodal.data.writer import Writer
 from crossmodal.datasets import wikipedia
 from crossmodal.datasets.wikipedia import Wikipedia
 from crossmodal.errors import CrossmodalError
-from crossmodal.evaluation.retrieval import evaluate
-from crossmodal.evaluation.selection import pools
-from crossmodal.methods.base import Run
-from crossmodal.prepared import Prepared
+from crossmodal.learning.method import Run
+from crossmodal.learning.selection import pools
+from crossmodal.metrics.retrieval import evaluate
 from crossmodal.steps.extract import extract
 from crossmodal.steps.prepare import prepare
-from crossmodal.writer import Writer
+from tests.datasets import layouts
+from tests.datasets.layouts import wikipedia as layout
 
 CATEGORIES = ["art", "biology", "geography"]
 TRAIN, TEST = 7, 4
@@ -53,7 +55,7 @@ def write_files(raw):
 
 
 def run(raw, tmp_path, validation=2, seed=0, protocol="cmolrs"):
-    dataset = Wikipedia(protocol, validation, seed)
+    dataset = Wikipedia(protocol=protocol, validation=validation, seed=seed, media=False)
     with Writer(tmp_path / "prepared") as out:
         dataset.prepare(raw, out)
         out.check(dataset.counts())
@@ -97,7 +99,7 @@ def test_validation_of_sam_is_the_published_part_of_the_test_list(raw, tmp_path,
 
 
 def test_validation_of_sam_has_its_published_size():
-    options = {"protocol": "sam", "validation": 230, "seed": 0}
+    options = {"protocol": "sam", "validation": 230, "seed": 0, "media": False}
     with pytest.raises(CrossmodalError, match="'sam' has 231"):
         plugins.make("datasets", "wikipedia", options, "wikipedia")
 
@@ -131,7 +133,7 @@ def test_an_item_that_is_listed_twice_is_named(raw, tmp_path, failure):
     assert "'imagetr0'" in failure(run, raw, tmp_path)
 
 
-def test_a_list_cut_short_is_refused(raw, tmp_path, failure):
+def test_a_truncated_list_is_refused(raw, tmp_path, failure):
     path = raw / LISTS["te"]
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
     assert "3 items in split 'test', but the dataset declares 4" in failure(run, raw, tmp_path)
@@ -144,7 +146,7 @@ def test_a_missing_file_is_named(raw, tmp_path, name, failure):
 
 
 @pytest.mark.parametrize("damage", ["empty", "page", "cut"])
-def test_a_damaged_feature_file_is_named(raw, tmp_path, damage, failure):
+def test_a_corrupt_feature_file_is_named(raw, tmp_path, damage, failure):
     path = raw / "raw_features.mat"
     whole = path.read_bytes()
     contents = {"empty": b"", "page": b"<html>no such page</html>" * 9, "cut": whole[:900]}
@@ -164,13 +166,63 @@ def test_feature_matrices_of_another_shape_are_named(raw, tmp_path, changes, fai
     assert next(iter(changes)) in found
 
 
+ARCHIVE = "wikipedia_dataset.zip"
+MEDIA = layout.DATASETS["wikipedia_media"]
+
+
+def test_with_media_items_have_their_photograph_and_their_article(small):
+    wikipedia = small("wikipedia")
+    dataset = wikipedia.prepare(**MEDIA)
+    members = layouts.members(wikipedia.raw / ARCHIVE)
+    sizes = [len(dataset.split(split)) for split in ("train", "validation", "test")]
+    assert sizes == [150, 20, 40]
+    for item, caption in zip(dataset.items, dataset.captions, strict=True):
+        path = f"wikipedia_dataset/images/{item.category}/{item.id}.jpg"
+        assert dataset.read(item.image) == members[path]
+        text = members[f"wikipedia_dataset/texts/{item.id.replace('image', 'text')}-2.1.xml"]
+        lines = text.decode().split("<text>\n")[1].split("\n</text>")[0]
+        assert caption.text == lines.replace("\n", " ").replace("&amp;", "&")
+        assert caption.item == item.id
+    assert dataset.published("sift").shape == (210, 128)
+
+
+def test_without_media_the_archive_is_not_needed(small):
+    wikipedia = small("wikipedia")
+    (wikipedia.raw / ARCHIVE).unlink()
+    assert wikipedia.prepare(**MEDIA | {"media": False}).captions == []
+    entry = plugins.make("datasets", "wikipedia", MEDIA | {"media": False}, "wikipedia")
+    assert ARCHIVE not in [source.file for source in entry.sources]
+    entry = plugins.make("datasets", "wikipedia", MEDIA, "wikipedia")
+    assert ARCHIVE in [source.file for source in entry.sources]
+
+
+@pytest.mark.parametrize("damage", ["photograph", "article", "text", "archive"])
+def test_what_the_archive_lacks_is_named(small, failure, damage):
+    wikipedia = small("wikipedia")
+    path, article = wikipedia.raw / ARCHIVE, "wikipedia_dataset/texts/texttr7-2.1.xml"
+
+    def change(members):
+        if damage == "text":
+            members[article] = b"<article>no such page</article>"
+        else:
+            name = next(m for m in members if m.endswith("/imagetr7.jpg"))
+            del members[name if damage == "photograph" else article]
+
+    if damage == "archive":
+        path.unlink()
+    else:
+        layouts.repack(path, change)
+    named = {"photograph": "imagetr7.jpg", "archive": ARCHIVE}.get(damage, "texttr7-2.1.xml")
+    assert named in failure(wikipedia.prepare, **MEDIA)
+
+
 @pytest.mark.parametrize("validation", [0, 2173])
 def test_validation_leaves_something_to_train_on(validation):
     with pytest.raises(CrossmodalError, match=r"wikipedia\.validation"):
         plugins.make(
             "datasets",
             "wikipedia",
-            {"protocol": "cmolrs", "validation": validation, "seed": 0},
+            {"protocol": "cmolrs", "validation": validation, "seed": 0, "media": False},
             "wikipedia",
         )
 
@@ -183,7 +235,10 @@ def real(tmp_path_factory):
         pytest.skip("CROSSMODAL_MIRROR has no wikipedia")
     home = tmp_path_factory.mktemp("wikipedia")
     prepare(
-        {"plugin": "wikipedia", "options": {"protocol": "cmolrs", "validation": 231, "seed": 0}},
+        {
+            "plugin": "wikipedia",
+            "options": {"protocol": "cmolrs", "validation": 231, "seed": 0, "media": False},
+        },
         raw,
         home / "wikipedia",
     )
@@ -242,7 +297,7 @@ def test_cca_reaches_the_reference_on_the_real_dataset(real):
         {"image": real / "sift.h5", "text": real / "lda.h5"},
     )
     train, validation, test = (
-        load_split(dataset, views, split, "single") for split in ("train", "validation", "test")
+        load_split(dataset, views, split, "category") for split in ("train", "validation", "test")
     )
     method = plugins.make("methods", "cca", {"dims": 7, "ridge": 0.0, "power": 0.0}, "cca")
     method.fit(joined(train, validation), validation, Run(seed=0))

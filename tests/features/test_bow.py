@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from crossmodal import plugins
-from crossmodal.prepared import Prepared
-from crossmodal.stop_words import STOP_WORDS
-from crossmodal.writer import Writer
+from crossmodal.config import plugins
+from crossmodal.data.prepared import Prepared
+from crossmodal.data.writer import Writer
+from crossmodal.features._stop_words import STOP_WORDS
 
 OPTIONS = {"size": 6, "weighting": "counts", "unit": "item", "stop_words": False}
 WORDS = [f"w{chr(97 + i)}" for i in range(12)]
@@ -23,7 +23,7 @@ def bag(tmp_path):
                     out.caption(f"{index}#{number}", f"{index}", text, b"audio")
         dataset = Prepared(folder)
         feature = plugins.make("features", "bow", OPTIONS | options, "features.b")
-        feature.fit(dataset, {}, "")
+        feature.fit(dataset, {})
         rows = feature.rows(dataset)
         return feature.extract(dataset, rows, {}), feature.learnt()["vocabulary"]
 

@@ -1,15 +1,15 @@
 import numpy as np
 import pytest
 
+from crossmodal.data.feature_file import FeatureFile
 from crossmodal.errors import CrossmodalError
 from crossmodal.features.fc7 import FC7
-from crossmodal.store import FeatureFile
 
 
 def embed(values, columns, normalise=True):
     ids = [f"{i}" for i in range(len(values))]
     source = FeatureFile(ids, ids, np.array(values, np.float32), {"one_layer": columns})
-    return FC7("layers", normalise).extract(None, ids, {"layers": source})
+    return FC7(activations="layers", normalise=normalise).extract(None, ids, {"layers": source})
 
 
 def test_columns_of_the_layer_get_length_one():
@@ -43,4 +43,4 @@ def test_the_scale_of_a_row_does_not_matter():
 def test_a_source_without_layers_is_refused():
     source = FeatureFile(["a"], ["a"], np.ones((1, 2), np.float32), {})
     with pytest.raises(CrossmodalError, match="'words' has no layers"):
-        FC7("words", normalise=True).extract(None, ["a"], {"words": source})
+        FC7(activations="words", normalise=True).extract(None, ["a"], {"words": source})

@@ -4,20 +4,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from crossmodal.backbones import read_out, untrained
+from crossmodal.config import plugins
+from crossmodal.data.feature_file import FeatureFile, read_features, write_features
+from crossmodal.data.prepared import Prepared
+from crossmodal.data.writer import Writer
 from crossmodal.errors import CrossmodalError
 from crossmodal.features.fne import FNE, Moments
-from crossmodal.prepared import Prepared
+from crossmodal.images.backbones import untrained
+from crossmodal.images.read_out import ReadOut
 from crossmodal.steps.extract import extract
-from crossmodal.store import FeatureFile, read_features, write_features
-from crossmodal.writer import Writer
 
 
 @pytest.fixture
 def code(tmp_path):
     """Codes of raw features (n, d) whose first rows are the training images."""
 
-    def run(values, train, positive=0.15, negative=-0.25):
+    def run(values, train, positive=0.15, negative=-0.25, clip=None):
         folder = tmp_path / f"{len(list(tmp_path.iterdir()))}"
         with Writer(folder) as out:
             for index in range(len(values)):
@@ -25,8 +27,9 @@ def code(tmp_path):
         dataset = Prepared(folder)
         ids = [item.id for item in dataset.items]
         source = {"layers": FeatureFile(ids, ids, np.asarray(values, np.float32), {})}
-        feature = FNE("layers", positive, negative)
-        feature.fit(dataset, source, "")
+        thresholds = None if clip else {"positive": positive, "negative": negative}
+        feature = FNE(activations="layers", thresholds=thresholds, clip=clip)
+        feature.fit(dataset, source)
         return feature.extract(dataset, dataset.items, source)
 
     return run
@@ -43,7 +46,8 @@ def extracted(tmp_path, monkeypatch):
                 out.item(f"{index}", "train" if index < train else "test")
         ids = [item.id for item in Prepared(tmp_path / "data").items]
         write_features(tmp_path / "layers.h5", ids, ids, [values], {"layers": layers})
-        options = {"activations": "layers", "positive": 0.15, "negative": -0.25}
+        thresholds = {"positive": 0.15, "negative": -0.25}
+        options = {"activations": "layers", "thresholds": thresholds, "clip": None}
         spec = {"plugin": "fne", "options": options}
         extract(spec, Path("codes.h5"), tmp_path / "data", tmp_path, tmp_path)
         return Path("codes.h5")
@@ -162,7 +166,7 @@ def test_a_linear_map_of_codes_is_a_sum_and_a_difference_of_its_rows(code):
     ],
 )
 def test_every_network_has_codes_of_all_its_layers_by_name(extracted, backbone, units, names):
-    layers = [astuple(layer) for layer in read_out(untrained(backbone), "post")[1]]
+    layers = [astuple(layer) for layer in ReadOut(untrained(backbone), "post").layers]
     values = np.random.default_rng(0).random((30, units), np.float32)
     found = read_features(extracted(values, train=20, layers=layers))
     assert found.features.shape == (30, units)
@@ -182,9 +186,34 @@ def test_the_file_agrees_exactly_with_plain_numpy_and_holds_the_statistics(extra
     np.testing.assert_array_equal(found.features, np.where(z > 0.15, 1, np.where(z < -0.25, -1, 0)))
     np.testing.assert_allclose(found.meta["mean"], mean, rtol=1e-12)
     np.testing.assert_allclose(found.meta["deviation"], deviation, rtol=1e-12)
-    assert found.meta["extractor"]["options"]["positive"] == 0.15
+    assert found.meta["extractor"]["options"]["thresholds"]["positive"] == 0.15
 
 
 def test_no_training_image_is_an_error(code):
     with pytest.raises(CrossmodalError, match="needs training items"):
         code(np.ones((3, 2)), train=0)
+
+
+def test_without_thresholds_rows_are_z_scores_of_the_training_images(code, rng):
+    values = rng.normal(3, 2, (40, 5))
+    values[:, 4] = 7  # a unit that never varies
+    found = code(values, train=30, clip=100.0)
+    mean, deviation = values[:30].mean(axis=0), values[:30].std(axis=0)
+    expected = (values[:, :4] - mean[:4]) / deviation[:4]
+    np.testing.assert_allclose(found[:, :4], expected, rtol=1e-4, atol=1e-5)
+    assert (found[:, 4] == 0).all()
+    assert found.dtype == np.float32
+
+
+def test_z_scores_are_clipped(code):
+    values = np.array([[0.0], [1.0], [2.0], [100.0], [-100.0]])
+    assert code(values, train=3, clip=5.0)[3:, 0].tolist() == [5.0, -5.0]
+
+
+@pytest.mark.parametrize(
+    ("thresholds", "clip"), [(None, None), ({"positive": 0.15, "negative": -0.25}, 5.0)]
+)
+def test_either_thresholds_or_a_clip_are_given(thresholds, clip):
+    options = {"activations": "layers", "thresholds": thresholds, "clip": clip}
+    with pytest.raises(CrossmodalError, match=r"params\.yaml: features\.x: .*clip"):
+        plugins.make("features", "fne", options, "features.x")

@@ -6,10 +6,11 @@ import torch
 from PIL import Image
 from torch.nn.functional import avg_pool2d
 
-from crossmodal import backbones, vision
+from crossmodal.data.prepared import Prepared
+from crossmodal.data.writer import Writer
 from crossmodal.features.maps import Maps
-from crossmodal.prepared import Prepared
-from crossmodal.writer import Writer
+from crossmodal.images import backbones
+from crossmodal.images.crops import Preparation
 
 
 @pytest.fixture
@@ -26,15 +27,15 @@ def prepared(tmp_path, rng):
 
 @pytest.mark.parametrize(("pool", "side"), [(1, 13), (4, 3)])
 def test_rows_are_the_last_maps_of_the_centre(prepared, pool, side):
-    feature = Maps("squeezenet1_1", "random", "warp256", pool, seed=3)
-    feature.fit(prepared, {}, "")
+    feature = Maps(backbone="squeezenet1_1", weights="random", resize="warp", pool=pool, seed=3)
+    feature.setup(None)
     found = feature.extract(prepared, prepared.items, {})
     assert found.shape == (2, 512, side, side)
     assert found.dtype == np.float16
-    squares = [vision.square(prepared.read(i.image), "x", "warp256") for i in prepared.items]
+    squares = [Preparation().square(prepared.read(i.image), "x", "warp") for i in prepared.items]
     network = backbones.random_network("squeezenet1_1", 3)
     with torch.inference_mode():
-        maps = network.features(vision.crops(torch.stack(squares), 1))
+        maps = network.features(Preparation().crops(torch.stack(squares), 1))
     np.testing.assert_allclose(found, avg_pool2d(maps, pool), rtol=2e-3, atol=2e-3)
 
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from crossmodal.data.prepared import Prepared
+from crossmodal.data.writer import Writer
 from crossmodal.errors import CrossmodalError
 from crossmodal.features.pictures import Pictures
-from crossmodal.prepared import Prepared
-from crossmodal.writer import Writer
 
 
 def encode(colour, size):
@@ -36,7 +36,7 @@ def test_rows_are_the_bytes_of_the_files(prepared):
     assert all(row.dtype == np.uint8 for row in found)
 
 
-def test_a_damaged_file_is_named(prepared):
+def test_a_corrupt_file_is_named(prepared):
     dataset = prepared(encode("red", (90, 50)), encode("red", (90, 50))[:60])
     with pytest.raises(CrossmodalError, match=r"images/1\.png"):
         Pictures().extract(dataset, dataset.items, {})

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
+from crossmodal.data.prepared import Prepared
+from crossmodal.data.writer import Writer
 from crossmodal.errors import CrossmodalError
 from crossmodal.features.published import Published
-from crossmodal.prepared import Prepared
-from crossmodal.writer import Writer
 
 MATRIX = np.arange(12.0).reshape(4, 3)
 
@@ -15,8 +15,8 @@ def fitted(folder, matrix, name="sift"):
             out.item(f"{index}", "train")
         out.published("sift", matrix)
     dataset = Prepared(folder)
-    feature = Published(name, "image")
-    feature.fit(dataset, {}, "")
+    feature = Published(matrix=name, modality="image")
+    feature.fit(dataset, {})
     return dataset, feature
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from crossmodal import plugins
+from crossmodal.config import plugins
+from crossmodal.data.prepared import Prepared
+from crossmodal.data.writer import Writer
 from crossmodal.errors import CrossmodalError
 from crossmodal.features.tokens import tokenise
-from crossmodal.prepared import Prepared
-from crossmodal.writer import Writer
 
 OPTIONS = {
     "fit_on": ["train", "validation"],
@@ -40,7 +40,7 @@ def encode(tmp_path):
                 out.caption(f"{index}#0", f"{index}", text, b"audio")
         dataset = Prepared(folder)
         feature = plugins.make("features", "tokens", OPTIONS | options, "features.t")
-        feature.fit(dataset, {}, "")
+        feature.fit(dataset, {})
         rows = feature.rows(dataset)
         return feature.extract(dataset, rows, {}), feature.learnt()["vocabulary"]
 

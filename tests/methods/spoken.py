@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from PIL import Image
 
-from crossmodal.data import Split, View
-from crossmodal.store import Ragged
+from crossmodal.data.feature_file import Ragged
+from crossmodal.data.split import Split, View
 
 OWNERS = np.array([0, 0, 1, 2, 2, 2, 3, 4, 4])  # not every caption is spoken
 FRAMES = np.array([50, 7, 16, 33, 64, 1, 95, 80, 130])

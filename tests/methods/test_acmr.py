@@ -4,8 +4,8 @@ import torch
 from sklearn.linear_model import LogisticRegression
 from torch import nn
 
+from crossmodal.learning.method import Run
 from crossmodal.methods.acmr import ACMR, ReverseGradient, nearest_negatives
-from crossmodal.methods.base import Run
 
 pytestmark = pytest.mark.usefixtures("cpu")
 

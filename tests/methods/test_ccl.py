@@ -2,6 +2,8 @@ import numpy as np
 import pytest
 import torch
 
+from crossmodal.errors import CrossmodalError
+from crossmodal.learning.method import Run
 from crossmodal.methods.ccl import CCL, TwoTasks, contrastive_loss
 
 pytestmark = pytest.mark.usefixtures("cpu")
@@ -10,8 +12,8 @@ OPTIONS = {"dims": 16, "pretrained": {"image": [16, 12], "text": [12]}, "noise":
 OPTIONS |= {"correspondence": 16, "correlation_weight": 0.7, "classifier": [16, 16]}
 OPTIONS |= {"dropout": 0.0, "margin": 1.0, "contrastive_weight": 1.0}
 OPTIONS |= {"input_norm": "zscore", "score_norm": "none", "learning_rate": 0.01}
-OPTIONS |= {"weight_decay": 0.0, "batch": 40, "pretraining_epochs": 20}
-OPTIONS |= {"correspondence_epochs": 10, "classifier_epochs": 15, "epochs": 15}
+OPTIONS |= {"weight_decay": 0.0, "batch": 40, "pretraining_steps": 60}
+OPTIONS |= {"correspondence_steps": 30, "classifier_steps": 45, "steps": 45}
 LABELS = torch.eye(3)[[0, 1, 1, 2, 0, 2]]
 
 
@@ -103,3 +105,9 @@ def test_without_contrastive_loss_the_modalities_are_independent(pairs):
 @pytest.mark.parametrize("score_norm", ["none", "train_z", "test_z"])
 def test_unseen_items_are_found(assert_learns, score_norm):
     assert_learns(lambda: CCL(**OPTIONS | {"score_norm": score_norm}), 0.5)  # chance is 0.25
+
+
+def test_a_view_without_layers_is_named(classes):
+    method = CCL(**OPTIONS | {"pretrained": {"image": [4]}})
+    with pytest.raises(CrossmodalError, match="'text' are not given, only those of image"):
+        method.fit(classes(0), classes(1), Run(0))

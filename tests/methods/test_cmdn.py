@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from crossmodal.methods.base import Run
+from crossmodal.learning.method import Run
 from crossmodal.methods.cmdn import CMDN, BimodalStack
 
 pytestmark = pytest.mark.usefixtures("cpu")
@@ -11,7 +11,7 @@ OPTIONS = {"intra": [16, 12], "inter": {"image": [16, 12], "text": [12]}, "joint
 OPTIONS |= {"fused": 16, "noise": 0.2, "classifier": [16, 16], "dropout": 0.0}
 OPTIONS |= {"bimodal": [12, 8], "input_norm": "zscore", "score_norm": "none"}
 OPTIONS |= {"learning_rate": 0.01, "weight_decay": 0.0, "batch": 40}
-OPTIONS |= {"pretraining_epochs": 20, "classifier_epochs": 15, "epochs": 30}
+OPTIONS |= {"pretraining_steps": 60, "classifier_steps": 45, "steps": 90}
 
 
 @pytest.fixture
@@ -37,16 +37,14 @@ def test_the_code_fuses_the_intra_and_the_inter_media_representation(representat
     both = torch.cat([stage.intra["image"](x["image"]), torch.zeros(120, 16)], dim=1)
     inter = stage.inter["image"](x["image"])
     both[:, 12:] = torch.sigmoid(inter @ stage.joint.encoders["image"].weight.T)  # no bias yet
-    torch.testing.assert_close(
-        stage.encode("image", x["image"]), stage.fusion["image"].encode(both)
-    )
+    expected = stage.fusion["image"].encode((both - both.mean(0)) / both.std(0, correction=0))
+    torch.testing.assert_close(stage.encode("image", x["image"]), expected, atol=1e-3, rtol=1e-3)
 
 
 def test_every_part_of_the_first_stage_learns_from_its_own_error(representations):
     stage, x, labels = representations
     stage.loss(x, labels).backward()
     assert all(p.grad.abs().max() > 0 for p in stage.parameters() if p.ndim > 1)
-    found = stage.intra["image"].layers[0].encode[0].weight.grad.clone()
     stage.zero_grad()
     stage.noise = 0.0
     for stack in stage.intra.values():
@@ -56,7 +54,6 @@ def test_every_part_of_the_first_stage_learns_from_its_own_error(representations
     expected = stage.intra["image"].layers[0].encode[0].weight.grad.clone()
     stage.zero_grad()
     stage.loss(x, labels).backward()
-    assert found.shape == expected.shape
     torch.testing.assert_close(stage.intra["image"].layers[0].encode[0].weight.grad, expected)
 
 
@@ -76,7 +73,7 @@ def test_each_bimodal_level_reads_one_modality_at_a_time():
 
 def test_seeds_reproduce_and_differ(classes):
     def codes(seed):
-        method = CMDN(**OPTIONS | {"pretraining_epochs": 1, "classifier_epochs": 1, "epochs": 1})
+        method = CMDN(**OPTIONS | {"pretraining_steps": 1, "classifier_steps": 1, "steps": 1})
         method.fit(classes(0), classes(1), Run(seed))
         return method.embed("text", classes(1).views["text"])
 

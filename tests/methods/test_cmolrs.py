@@ -1,15 +1,18 @@
+import math
+
 import numpy as np
 import pytest
+from safetensors.numpy import load_file, save_file
 
-from crossmodal import plugins
-from crossmodal.data import Split, View
+from crossmodal.config import plugins
+from crossmodal.data.feature_file import Ragged
+from crossmodal.data.split import Split, View
 from crossmodal.errors import CrossmodalError
-from crossmodal.evaluation.selection import selection_score
-from crossmodal.methods.base import Run
+from crossmodal.io.snapshots import Snapshot
+from crossmodal.learning.method import Run
+from crossmodal.learning.selection import selection_score
 from crossmodal.methods.cmolrs import CMOLRS
 from crossmodal.methods.full_sgd import FullSGD
-from crossmodal.online import checkpoint
-from crossmodal.store import Ragged
 
 I2T, T2I = ("image", "text"), ("text", "image")
 SHARED = {
@@ -19,7 +22,7 @@ SHARED = {
     "feature_weight": 0.5,
     "triplets_per_query": 4,
     "triplets": 8002,
-    "normalise": "zscore-l2",
+    "scaling": "zscore-l2",
     "pca_energy": None,
 }
 OPTIONS = SHARED | {"rank": 3, "within": "first"}
@@ -81,6 +84,21 @@ def test_each_direction_is_scored_by_its_own_half_of_the_embedding():
     np.testing.assert_allclose(make().score(text, image, T2I), d @ b.T)
 
 
+def test_a_map_shows_the_model_of_text_to_image():
+    method, test = fitted()[0], make_split(2)
+    text, image = (method.shown(method.embed(m, test.views[m])) for m in T2I)
+    scores = method.score(*(method.embed(m, test.views[m]) for m in T2I), T2I)
+    np.testing.assert_allclose(text @ image.T, scores, rtol=1e-5)
+
+
+def test_the_curve_has_each_direction(kind):
+    row = fitted(kind=kind)[1].curve[-1]
+    for column, combine in (("seconds", np.sum), ("validation", np.mean)):
+        parts = [row[f"{column} {'-to-'.join(pair)}"] for pair in (I2T, T2I)]
+        assert row[column] == pytest.approx(combine(parts))
+        assert min(parts) > 0
+
+
 def test_a_direction_does_not_work_with_the_model_of_the_other_after_swapping_its_factors():
     method, _ = fitted()
     test = make_split(2)
@@ -136,28 +154,29 @@ def test_the_curve_covers_all_triplets_and_the_loss_falls(kind):
 
 
 @pytest.mark.parametrize("chunks", [1, 13, 20])
-def test_a_killed_fit_goes_on_from_its_checkpoint_to_the_same_result(
+def test_a_killed_fit_resumes_from_its_snapshot_to_the_same_result(
     kind, chunks, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("crossmodal.state.SECONDS", 0)
+    monkeypatch.setattr("crossmodal.io.snapshots.SHARE", math.inf)
     whole, expected = fitted(kind=kind)
     run, method = Run(0, tmp_path), make(kind)
 
-    save = checkpoint.Checkpoint.save_if_due
+    save = Snapshot.save_if_due
 
-    def stop(self):
-        save(self)
-        if len(self.run.curve) == chunks:
+    def stop(self, state):
+        save(self, state)
+        if len(run.curve) == chunks:
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(checkpoint.Checkpoint, "save_if_due", stop)
+        patch.setattr(Snapshot, "save_if_due", stop)
         with pytest.raises(KeyboardInterrupt):
             method.fit(make_split(1), make_split(2), run)
     method, run = make(kind), Run(0, tmp_path)
     method.fit(make_split(1), make_split(2), run)
     for row in (*run.curve, *expected.curve):
-        assert row.pop("seconds") > 0
+        for column in [name for name in row if name.startswith("seconds")]:
+            assert row.pop(column) > 0
     assert run.curve == expected.curve
     for name, array in whole.state().items():
         np.testing.assert_array_equal(method.state()[name], array)
@@ -182,8 +201,49 @@ def test_a_stream_is_learnt_as_it_comes_and_after_restoring(kind):
     assert precision_at_ten(restored, test, T2I) > 0.9
 
 
+def test_a_stored_method_goes_on_as_if_it_had_not_been_stored(kind, tmp_path):
+    method, _ = fitted(kind=kind, triplets=400)
+    for seed in (3, 4):
+        save_file(method.state(), tmp_path / "state.safetensors")
+        restored = make(kind, triplets=400)
+        restored.restore(load_file(tmp_path / "state.safetensors"), {})
+        for stream in (method, restored):
+            stream.partial_fit(make_split(seed), 402, Run(0))
+        for name, array in method.state().items():
+            np.testing.assert_array_equal(restored.state()[name], array)
+
+
+def test_one_pair_after_the_other_is_learnt(kind):
+    train, test = make_split(1, count=200), make_split(9)
+    method = make(kind)
+    method.partial_fit(_part(train, slice(0, 20)), 400, Run(0))
+    for row in range(20, 200):
+        found = method.partial_fit(_part(train, slice(row, row + 1)), 40, Run(0))
+    assert found["loss"] < 1
+    assert precision_at_ten(method, test, I2T) > 0.9
+    assert precision_at_ten(method, test, T2I) > 0.9
+
+
+def _part(split, rows):
+    size = len(split.items[rows])
+    views = {
+        m: View(v.features[rows], np.arange(size), v.ids[rows], {}) for m, v in split.views.items()
+    }
+    return Split(split.items[rows], split.labels[rows], views)
+
+
+def test_restoring_a_used_method_forgets_what_it_learnt_before(kind):
+    (used, _), (other, _) = (fitted(make_split(seed), kind=kind, triplets=400) for seed in (1, 3))
+    fresh = make(kind, triplets=400)
+    for method in (used, fresh):
+        method.restore(other.state(), make_split(2).views)
+        method.partial_fit(make_split(4), 400, Run(0))
+    for name, array in fresh.state().items():
+        np.testing.assert_array_equal(used.state()[name], array)
+
+
 @pytest.mark.parametrize(("within", "half"), [("first", slice(3)), ("second", slice(3, None))])
-def test_within_a_modality_the_chosen_directions_factors_are_used(within, half):
+def test_intra_modal_scores_use_the_chosen_directions_factors(within, half):
     rows = np.random.default_rng(0).standard_normal((4, 6))
     for modality in ("image", "text"):
         found = make(within=within).score(rows, rows, (modality, modality))
@@ -219,7 +279,7 @@ def test_other_than_two_views_are_an_error():
         ("rank", 0),
         ("step_size", 0.0),
         ("feature_weight", 1.5),
-        ("normalise", "l1"),
+        ("scaling", "l1"),
         ("triplets", 0),
     ],
 )

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from crossmodal.errors import CrossmodalError
-from crossmodal.evaluation.selection import selection_score
-from crossmodal.methods.base import Run
+from crossmodal.learning.method import Run
+from crossmodal.learning.selection import selection_score
 from crossmodal.methods.corr_ae import CorrAE
 
 pytestmark = pytest.mark.usefixtures("cpu")
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.usefixtures("cpu")
 OPTIONS = {"dims": 24, "pretrained": {}, "noise": 0.2, "reconstructs": "own"}
 OPTIONS |= {"correlation_weight": 0.8, "input_norm": "zscore", "score_norm": "none"}
 OPTIONS |= {"learning_rate": 0.01, "weight_decay": 0.0, "batch": 40}
-OPTIONS |= {"pretraining_epochs": 10, "epochs": 60}
+OPTIONS |= {"pretraining_steps": 30, "steps": 180}
 STACKS = {"image": [16, 12], "text": [12]}
 
 
@@ -32,7 +32,7 @@ def test_labels_play_no_part(classes, make_split):
     unlabelled = make_split({m: view.features for m, view in train.views.items()})
     codes = []
     for split in (train, unlabelled):
-        method = CorrAE(**OPTIONS | {"epochs": 2})
+        method = CorrAE(**OPTIONS | {"steps": 6})
         method.fit(split, validation, Run(0))
         codes.append(method.embed("image", validation.views["image"]))
     np.testing.assert_array_equal(*codes)
@@ -42,7 +42,7 @@ def test_labels_play_no_part(classes, make_split):
 def test_the_distance_alone_forgets_the_items(classes):
     train, found = classes(0), []
     for weight in (0.5, 1.0):
-        options = {"correlation_weight": weight, "weight_decay": 0.1, "epochs": 100}
+        options = {"correlation_weight": weight, "weight_decay": 0.1, "steps": 300}
         method, run = CorrAE(**OPTIONS | options), Run(0)
         method.fit(train, train, run)
         found.append(selection_score(method, train))

@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 import torch
 
-from crossmodal.canonical_correlation import total_correlation
 from crossmodal.errors import CrossmodalError
-from crossmodal.methods.base import Run
+from crossmodal.learning.method import Run
 from crossmodal.methods.cca import CCA
 from crossmodal.methods.dcca import DCCA, CanonicalVariates
+from crossmodal.nn.correlation import total_correlation
 
 pytestmark = pytest.mark.usefixtures("cpu")
 
@@ -82,7 +82,7 @@ def test_variates_are_fitted_to_the_outputs_without_dropout(classes):
 
 
 def test_unseen_items_are_found(assert_learns):
-    assert_learns(lambda: DCCA(**OPTIONS), 0.45)  # chance is 0.25
+    assert_learns(lambda: DCCA(**OPTIONS), 0.75)  # untrained it is up to 0.53
 
 
 def test_a_batch_no_larger_than_the_outputs_is_refused(classes):

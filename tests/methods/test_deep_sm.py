@@ -5,9 +5,9 @@ from scipy.stats import entropy
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from crossmodal.evaluation.retrieval import Pool, evaluate
-from crossmodal.methods.base import Run
+from crossmodal.learning.method import Run
 from crossmodal.methods.deep_sm import DeepSM
+from crossmodal.metrics.retrieval import Pool, evaluate
 
 pytestmark = pytest.mark.usefixtures("cpu")
 

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from crossmodal import plugins
+from crossmodal.config import plugins
 from crossmodal.errors import CrossmodalError
-from crossmodal.methods.base import Run
+from crossmodal.learning.method import Run
 from crossmodal.methods.full_sgd import FullSGD
 
 OPTIONS = {
@@ -13,7 +13,7 @@ OPTIONS = {
     "feature_weight": 0.5,
     "triplets_per_query": 4,
     "triplets": 4000,
-    "normalise": "centre-l2",
+    "scaling": "centre-l2",
     "pca_energy": None,
 }
 
@@ -39,7 +39,7 @@ def test_the_score_is_the_bilinear_form_of_the_weights_of_its_direction(fitted_t
             centred = split.views[modality].features - method.arrays[f"{modality}.mean"]
             rows.append(centred / np.linalg.norm(centred, axis=1, keepdims=True))
         found = method.score(*(method.embed(m, split.views[m]) for m in direction), direction)
-        expected = rows[0] @ learner.weights @ rows[1].T
+        expected = rows[0] @ learner.model.weights @ rows[1].T
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
 
 
@@ -47,7 +47,7 @@ def test_the_first_list_of_triplets_is_a_step_from_zero(fitted_to):
     """All margins are violated at W = 0, so that W is eta x times the sum of the differences."""
     method, _ = fitted_to(triplets=4)
     for learner in method.learners.values():
-        assert np.linalg.matrix_rank(learner.weights) == 1
+        assert np.linalg.matrix_rank(learner.model.weights) == 1
 
 
 def test_a_wrong_option_is_named():

@@ -3,8 +3,8 @@ import pytest
 from scipy.optimize import approx_fprime
 
 from crossmodal.errors import CrossmodalError
-from crossmodal.linear.graph import normalised_adjacency
-from crossmodal.methods.base import Run
+from crossmodal.learning.linear.graph import normalised_adjacency
+from crossmodal.learning.method import Run
 from crossmodal.methods.jrl import JRL
 
 OPTIONS = {
@@ -31,7 +31,7 @@ def learnt(method, views):
 
 
 def literal_objective(views, labels, maps):
-    """The whole objective, with dense Laplacians."""
+    """The objective, with dense Laplacians."""
     y = labels - labels.mean(axis=0)
     rows = [zscores(x) for x in views.values()]
     total = OPTIONS["pair_weight"] * np.square(rows[0] @ maps[0] - rows[1] @ maps[1]).sum()

@@ -3,15 +3,14 @@ import pytest
 import scipy.linalg
 from sklearn.preprocessing import KernelCenterer
 
-from crossmodal.errors import CrossmodalError
-from crossmodal.evaluation.retrieval import inner_product
-from crossmodal.linear import kernels
-from crossmodal.linear.inputs import Inputs
-from crossmodal.linear.kernels import kernel_matrix, rbf_gamma
-from crossmodal.linear.whitening import canonical_directions, whitener
+from crossmodal.learning.linear import kernels
+from crossmodal.learning.linear.inputs import Inputs
+from crossmodal.learning.linear.kernels import kernel_matrix, rbf_gamma
+from crossmodal.learning.linear.whitening import canonical_directions, whitener
 from crossmodal.methods import kcca as module
 from crossmodal.methods.cca import CCA
 from crossmodal.methods.kcca import KCCA
+from crossmodal.vectors import inner_product
 
 OPTIONS = {
     "dims": 4,
@@ -29,7 +28,7 @@ def kcca(**options):
 
 def test_linear_kernel_without_shrinkage_is_cca(paired, fitted, scores):
     method = fitted(kcca(kernel="linear", shrinkage=0.0), paired)
-    cca = fitted(CCA(4, 0.0, 0.0), paired)
+    cca = fitted(CCA(dims=4, ridge=0.0, power=0.0), paired)
     expected = cca.arrays["correlations"]
     np.testing.assert_allclose(method.arrays["correlations"], expected, atol=1e-9)
     np.testing.assert_allclose(scores(method, paired), scores(cca, paired), atol=1e-8)
@@ -54,7 +53,7 @@ def test_quadratic_kernel_in_the_plane_is_cca_of_the_monomials(rng, fitted, scor
 
     explicit = {m: monomials(x) for m, x in views.items()}
     method = fitted(kcca(kernel="quadratic", shrinkage=0.0, dims=3), views)
-    expected = scores(fitted(CCA(3, 0.0, 0.0), explicit), explicit)
+    expected = scores(fitted(CCA(dims=3, ridge=0.0, power=0.0), explicit), explicit)
     np.testing.assert_allclose(scores(method, views), expected, atol=1e-8)
 
 
@@ -130,6 +129,8 @@ def test_a_restored_method_embeds_the_same(paired, fitted, scores):
     np.testing.assert_array_equal(scores(again, paired), scores(method, paired))
 
 
-def test_more_dims_than_kernel_features_are_refused(paired, fitted):
-    with pytest.raises(CrossmodalError, match=r"dims is 6.*only 5"):
-        fitted(kcca(kernel="linear", dims=6), paired)
+def test_of_more_dims_than_kernel_features_as_many_are_used(paired, fitted, scores):
+    expected = scores(fitted(kcca(kernel="linear", dims=5), paired), paired)
+    with pytest.warns(UserWarning, match=r"dims is 6.*only 5"):
+        found = scores(fitted(kcca(kernel="linear", dims=6), paired), paired)
+    np.testing.assert_array_equal(found, expected)

@@ -5,7 +5,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import MultiTaskLasso
 
 from crossmodal.errors import CrossmodalError
-from crossmodal.methods.base import Run
+from crossmodal.learning.method import Run
 from crossmodal.methods.lgcfl import LGCFL
 
 OPTIONS = {

@@ -1,22 +1,23 @@
+import math
 from itertools import pairwise
 
 import numpy as np
 import pytest
 import torch
 
+from crossmodal.data.feature_file import Ragged
 from crossmodal.errors import CrossmodalError
-from crossmodal.evaluation.selection import selection_score
+from crossmodal.learning.method import Run
+from crossmodal.learning.selection import selection_score
 from crossmodal.methods import lrbs
-from crossmodal.methods.base import Run
 from crossmodal.methods.lrbs import LRBS, Descent, Relations
-from crossmodal.store import Ragged
 
 OPTIONS = {
     "penalty": 0.05,
     "iterations": 200,
     "tolerance": 1e-7,
     "sample": None,
-    "normalise": "zscore-l2",
+    "scaling": "zscore-l2",
     "pca_energy": None,
 }
 
@@ -102,7 +103,7 @@ def test_the_objective_falls_to_where_no_step_improves_it(relations):
 def test_classes_that_can_be_told_apart_are(fitted, scores, make_split):
     labels = np.eye(4, dtype=bool)[np.arange(40) % 4]
     views = {"image": labels.astype(float), "text": labels.astype(float)}
-    method = fitted(LRBS(**OPTIONS | {"normalise": "centre-l2"}), views, labels)
+    method = fitted(LRBS(**OPTIONS | {"scaling": "centre-l2"}), views, labels)
     assert selection_score(method, make_split(views, labels)) == 1
     found, alike = scores(method, views), labels @ labels.T
     assert found[alike].min() > 0 > found[~alike].max()
@@ -110,12 +111,12 @@ def test_classes_that_can_be_told_apart_are(fitted, scores, make_split):
 
 def test_items_without_a_label_are_in_no_pair(fitted, labelled, scores):
     views, labels = labelled
-    method = fitted(LRBS(**OPTIONS | {"normalise": "centre-l2"}), views, labels)
+    method = fitted(LRBS(**OPTIONS | {"scaling": "centre-l2"}), views, labels)
     # two items that leave the mean where it is
     means = {m: x.mean(axis=0) for m, x in views.items()}
     more = {m: np.vstack([x, means[m] + 5, means[m] - 5]) for m, x in views.items()}
     unlabelled = np.vstack([labels, np.zeros((2, 4), bool)])
-    other = fitted(LRBS(**OPTIONS | {"normalise": "centre-l2"}), more, unlabelled)
+    other = fitted(LRBS(**OPTIONS | {"scaling": "centre-l2"}), more, unlabelled)
     np.testing.assert_allclose(scores(other, views), scores(method, views), atol=1e-4)
 
 
@@ -152,10 +153,10 @@ def test_each_seed_draws_its_own_samples(make_split, labelled):
 
 @pytest.mark.parametrize("more", [{}, {"sample": 20, "iterations": 50}])
 @pytest.mark.parametrize("stop", [1, 7])
-def test_a_killed_fit_goes_on_from_its_checkpoint_to_the_same_result(
+def test_a_killed_fit_resumes_from_its_snapshot_to_the_same_result(
     make_split, labelled, tmp_path, monkeypatch, stop, more
 ):
-    monkeypatch.setattr("crossmodal.state.SECONDS", 0)
+    monkeypatch.setattr("crossmodal.io.snapshots.SHARE", math.inf)
     options = OPTIONS | more
     split, whole, expected = make_split(*labelled), LRBS(**options), Run(0)
     whole.fit(split, split, expected)

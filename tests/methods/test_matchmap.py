@@ -5,9 +5,9 @@ import pytest
 import torch
 from torch.nn.functional import normalize
 
-from crossmodal.data import Split, View
-from crossmodal.evaluation.selection import selection_score
-from crossmodal.methods.base import Run
+from crossmodal.data.split import Split, View
+from crossmodal.learning.method import Run
+from crossmodal.learning.selection import selection_score
 from crossmodal.methods.matchmap import Matchmap
 from tests.methods.spoken import (
     FRAMES,
@@ -89,12 +89,12 @@ def test_scores_are_those_of_maps_and_valid_steps(split, kind, trim):
     method = placed(Matchmap(**SMALL | {"similarity": kind, "trim": trim}), split)
     scores = method.score(*embedded(method, split), IMAGE)
     maps = torch.from_numpy(split.views["image"].features).float()
-    places = method.network["image"](maps).flatten(2)  # (5, D, 6)
+    positions = method.network["image"](maps).flatten(2)  # (5, D, 6)
     speech = split.views["speech"].features
     for clip in range(len(OWNERS)):
         steps, counts = method.network["speech"](*method.pad(method.clips, np.array([clip])))
         assert counts.item() == max(1, min(len(speech[clip]), 96) // 16)
-        matchmap = (places.transpose(1, 2) @ steps[0, : counts.item()].T).detach()  # (5, 6, t)
+        matchmap = (positions.transpose(1, 2) @ steps[0, : counts.item()].T).detach()  # (5, 6, t)
         expected = {
             "sisa": matchmap.mean((1, 2)),
             "misa": matchmap.amax(1).mean(1),
@@ -160,7 +160,7 @@ def test_impostors_are_never_other_captions_of_the_image(split, monkeypatch):
 
 @pytest.mark.parametrize(("epoch", "rate"), [(0, 1e-3), (39, 1e-3), (40, 1e-4), (80, 1e-5)])
 def test_learning_rate_steps_down(epoch, rate):
-    assert Matchmap(**PAPER).learning_rate(epoch, 0) == pytest.approx(rate)
+    assert Matchmap(**PAPER).learning_rate_at(epoch, 0) == pytest.approx(rate)
 
 
 def test_image_features_may_be_scaled_by_training_statistics(split):
@@ -174,9 +174,10 @@ def test_image_features_may_be_scaled_by_training_statistics(split):
     )
     again = Matchmap(**SMALL | {"input_norm": "zscore"})
     again.restore(found.state(), split.views)
-    places = expected.embed("image", scaled.views["image"])
+    positions = expected.embed("image", scaled.views["image"])
     for method in (found, again):
-        np.testing.assert_allclose(method.embed("image", split.views["image"]), places, atol=1e-5)
+        embedded = method.embed("image", split.views["image"])
+        np.testing.assert_allclose(embedded, positions, atol=1e-5)
     for batch in drawn(found):
         rows = [method._train_images(batch[0]) for method in (found, expected)]
         torch.testing.assert_close(*rows, atol=1e-5, rtol=1e-5)

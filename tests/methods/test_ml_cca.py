@@ -1,11 +1,17 @@
 import numpy as np
 import pytest
 
-from crossmodal.data import Split, View
+from crossmodal.data.split import Split, View
 from crossmodal.errors import CrossmodalError
-from crossmodal.methods.base import Run
+from crossmodal.learning.method import Run
 from crossmodal.methods.cca import CCA
 from crossmodal.methods.ml_cca import MLCCA
+
+OPTIONS = {"dims": 5, "ridge": 0.0, "power": 0.0, "sigma": None}
+
+
+def ml_cca(**options):
+    return MLCCA(**OPTIONS | options)
 
 
 @pytest.fixture
@@ -47,14 +53,14 @@ def test_groups_give_what_the_dense_similarity_gives(several, fitted, ridge, sig
     views, labels = several
     similarity = dot(labels) if sigma is None else exponential(labels, sigma)
     expected = dense_correlations(views, similarity, ridge)
-    method = fitted(MLCCA(5, ridge, 0.0, sigma), views, labels)
+    method = fitted(ml_cca(ridge=ridge, sigma=sigma), views, labels)
     np.testing.assert_allclose(method.arrays["correlations"], expected, atol=1e-10)
 
 
 def test_a_label_of_its_own_for_each_item_is_cca(paired, fitted, scores):
     own = np.eye(120, dtype=bool)
-    method = fitted(MLCCA(4, 0.1, 1.0, None), paired, own)
-    cca = fitted(CCA(4, 0.1, 1.0), paired)
+    method = fitted(ml_cca(dims=4, ridge=0.1, power=1.0), paired, own)
+    cca = fitted(CCA(dims=4, ridge=0.1, power=1.0), paired)
     np.testing.assert_allclose(
         method.arrays["correlations"], cca.arrays["correlations"], atol=1e-12
     )
@@ -66,7 +72,7 @@ def test_with_one_label_only_the_class_means_matter(labelled, fitted):
     counts = labels.sum(axis=0)
     x, y = (labels.T @ rows / counts[:, None] for rows in centred(views))
     cross = (x.T * counts**2) @ y / (counts**2).sum()
-    method = fitted(MLCCA(5, 0.0, 0.0, None), views, labels)
+    method = fitted(ml_cca(), views, labels)
     a, b = method.arrays["map.image"], method.arrays["map.text"]
     np.testing.assert_allclose(a.T @ cross @ b, np.diag(method.arrays["correlations"]), atol=1e-10)
 
@@ -74,13 +80,13 @@ def test_with_one_label_only_the_class_means_matter(labelled, fitted):
 def test_classes_of_one_size_leave_one_direction_less_than_classes(rng, fitted):
     labels = np.eye(4, dtype=bool)[np.arange(80) % 4]
     views = {m: rng.standard_normal((80, 6)) for m in ("image", "text")}
-    rho = fitted(MLCCA(6, 0.0, 0.0, None), views, labels).arrays["correlations"]
+    rho = fitted(ml_cca(dims=6), views, labels).arrays["correlations"]
     assert rho[2] > 1e-3
     np.testing.assert_allclose(rho[3:], 0, atol=1e-12)
 
 
 def test_items_that_are_all_alike_do_not_correlate(paired, fitted):
-    rho = fitted(MLCCA(5, 0.0, 0.0, 1.0), paired, np.ones((120, 2))).arrays["correlations"]
+    rho = fitted(ml_cca(sigma=1.0), paired, np.ones((120, 2))).arrays["correlations"]
     np.testing.assert_allclose(rho, 0, atol=1e-12)
 
 
@@ -93,7 +99,7 @@ def test_pairing_does_not_matter(labelled, rng):
         ids = [str(i) for i in items]
         text = View(views["text"][order], items[order], [ids[i] for i in order], {})
         split = Split(ids, labels, {"image": View(views["image"], items, ids, {}), "text": text})
-        method = MLCCA(5, 0.1, 0.0, None)
+        method = ml_cca(ridge=0.1)
         method.fit(split, split, Run(seed=0))
         return method.arrays["correlations"]
 
@@ -110,7 +116,7 @@ def test_items_without_label_count_by_the_exponential_alone(several, fitted):
 
     def change(sigma):
         first, second = (
-            fitted(MLCCA(5, 0.1, 0.0, sigma), v, labels).arrays["correlations"]
+            fitted(ml_cca(ridge=0.1, sigma=sigma), v, labels).arrays["correlations"]
             for v in (views, moved)
         )
         return np.abs(first - second).max()
@@ -121,7 +127,7 @@ def test_items_without_label_count_by_the_exponential_alone(several, fitted):
 
 def test_power_weights_the_variates_by_their_correlations(several, fitted):
     views, labels = several
-    plain, weighted = (fitted(MLCCA(5, 0.1, s, None), views, labels).arrays for s in (0.0, 2.0))
+    plain, weighted = (fitted(ml_cca(ridge=0.1, power=s), views, labels).arrays for s in (0.0, 2.0))
     expected = plain["map.text"] * plain["correlations"] ** 2
     np.testing.assert_allclose(weighted["map.text"], expected)
 
@@ -130,16 +136,16 @@ def test_several_captions_of_an_item_are_further_texts(labelled, rng, make_split
     views, labels = labelled
     captions = rng.standard_normal((300, 5))
     split = make_split({"image": views["image"], "text": captions}, labels)
-    method = MLCCA(3, 0.0, 0.0, None)
+    method = ml_cca(dims=3)
     method.fit(split, split, Run(seed=0))
     similarity = dot(labels).repeat(2, axis=1)
     expected = dense_correlations({"image": views["image"], "text": captions}, similarity)
     np.testing.assert_allclose(method.arrays["correlations"], expected, atol=1e-10)
 
 
-def test_too_many_dims_and_no_labels_are_refused(labelled, fitted):
+def test_too_many_dims_are_told_and_no_labels_refused(labelled, fitted):
     views, labels = labelled
-    with pytest.raises(CrossmodalError, match=r"dims is 6.*only 5"):
-        fitted(MLCCA(6, 0.1, 1.0, None), views, labels)
+    with pytest.warns(UserWarning, match=r"dims is 6.*only 5"):
+        fitted(ml_cca(dims=6, ridge=0.1, power=1.0), views, labels)
     with pytest.raises(CrossmodalError, match="learns from labels"):
-        fitted(MLCCA(5, 0.1, 1.0, None), views)
+        fitted(ml_cca(ridge=0.1, power=1.0), views)

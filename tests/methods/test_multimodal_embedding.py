@@ -1,19 +1,17 @@
-import csv
-from importlib.resources import files
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from crossmodal import plugins, training
+from crossmodal.config import plugins
+from crossmodal.config.published_numbers import published_numbers
+from crossmodal.data.feature_file import Ragged
 from crossmodal.errors import CrossmodalError
-from crossmodal.evaluation.selection import selection_score
-from crossmodal.methods.base import Run
+from crossmodal.learning import gradient
+from crossmodal.learning.method import Run
+from crossmodal.learning.selection import selection_score
 from crossmodal.methods.multimodal_embedding import MultimodalEmbedding
-from crossmodal.params import read
-from crossmodal.store import Ragged
+from tests.project_params import PARAMS
 
 pytestmark = pytest.mark.usefixtures("cpu")
 
@@ -206,7 +204,7 @@ def test_sixty_four_pairs_are_learnt_by_heart(captioned, pipeline):
 def test_weights_are_those_of_the_best_validation_epoch(captioned):
     split, run = captioned(0), Run(seed=0)
     method = MultimodalEmbedding(**OPTIONS | {"epochs": 15})
-    method.learning_rate = lambda epoch, step: 0.005 if epoch < 12 else 10.0  # undoes it all
+    method.learning_rate_at = lambda epoch, step: 0.005 if epoch < 12 else 10.0  # undoes it all
     method.fit(split, split, run)
     scores = [row["validation"] for row in run.curve]
     assert max(scores) > scores[-1]
@@ -231,7 +229,9 @@ def test_the_loss_is_that_of_the_embeddings(captioned, rng, pipeline):
     i, c = (method.embed(m, split.views[m])[r] for m, r in (("image", images), ("text", captions)))
     s = method.score(i, c, ("image", "text")).astype(float)
     positive, wrong = np.diag(s), ~np.eye(len(s), dtype=bool)
-    hinges = [np.maximum(0, method.margin + x - positive[:, None]) * wrong for x in (s, s.T)]
+    hinges = [
+        np.maximum(0, method.options.margin + x - positive[:, None]) * wrong for x in (s, s.T)
+    ]
     for phase, loss in enumerate(method.losses):
         method.phase = phase
         reduce = np.sum if loss == "sum" else np.max
@@ -299,9 +299,9 @@ def test_the_released_bias_correction_is_that_of_the_ancestor_code(rng):
     parameter = nn.Parameter(torch.zeros((), dtype=torch.float64))
     method.network = nn.ParameterList([parameter])
     optimizer, gradients, path = method.optimizer(), rng.standard_normal(200), []
-    for step, gradient in enumerate(gradients):
-        optimizer.param_groups[0]["lr"] = method.learning_rate(0, step)
-        parameter.grad = torch.tensor(gradient)
+    for step, value in enumerate(gradients):
+        optimizer.param_groups[0]["lr"] = method.learning_rate_at(0, step)
+        parameter.grad = torch.tensor(value)
         optimizer.step()
         path.append(parameter.item())
     np.testing.assert_allclose(path, released_adam(gradients, 0.005), rtol=1e-5, atol=1e-7)
@@ -312,7 +312,7 @@ def test_the_released_bias_correction_is_that_of_the_ancestor_code(rng):
 )
 def test_the_released_bias_correction_makes_the_first_steps_larger(step, factor):
     rates = [
-        MultimodalEmbedding(**OPTIONS | {"bias_correction": b}).learning_rate(0, step - 1)
+        MultimodalEmbedding(**OPTIONS | {"bias_correction": b}).learning_rate_at(0, step - 1)
         for b in ("released", "published")
     ]
     assert rates[1] == 0.005
@@ -320,11 +320,12 @@ def test_the_released_bias_correction_makes_the_first_steps_larger(step, factor)
 
 
 def test_the_learning_rate_drops_to_a_tenth_once():
-    method = MultimodalEmbedding(**OPTIONS | {"epochs": 5, "drop_epoch": 3})
-    rates = [method.learning_rate(epoch, step=0) for epoch in range(5)]
+    curriculum = {"loss": "sum-max", "finetuning_rate": 0.001}
+    method = MultimodalEmbedding(**OPTIONS | curriculum | {"epochs": 5, "drop_epoch": 3})
+    rates = [method.learning_rate_at(epoch, step=0) for epoch in range(5)]
     assert rates == pytest.approx([0.005] * 3 + [0.0005] * 2)
-    method.phase, method.rates = 1, (0.005, 0.001)
-    assert method.learning_rate(4, step=0) == pytest.approx(0.0001)
+    method.phase = 1
+    assert method.learning_rate_at(4, step=0) == pytest.approx(0.0001)
 
 
 def test_a_drop_after_the_last_epoch_is_an_error():
@@ -345,7 +346,7 @@ def scripted(monkeypatch):
             self.asked = [*getattr(self, "asked", []), epoch]
             return super().batches(epoch, rng)
 
-    monkeypatch.setattr(training, "selection_score", score)
+    monkeypatch.setattr(gradient, "selection_score", score)
     return lambda **options: Asked(**OPTIONS | {"epochs": 4} | options)
 
 
@@ -360,8 +361,8 @@ def test_a_maximum_that_does_not_improve_returns_the_sum_model(captioned, script
 
 def test_the_maximum_is_learnt_at_its_own_rate(captioned, scripted):
     method, run = scripted(loss="sum-max", finetuning_rate=0.001), Run(seed=0)
-    rate, used = method.learning_rate, set()
-    method.learning_rate = lambda *when: used.add((method.phase, rate(*when))) or rate(*when)
+    rate, used = method.learning_rate_at, set()
+    method.learning_rate_at = lambda *when: used.add((method.phase, rate(*when))) or rate(*when)
     method.fit(captioned(0), captioned(1), run)
     assert used == {(0, 0.005), (1, 0.001)}
     assert [row["phase"] for row in run.curve] == [0, 0, 0, 0, 1, 1]
@@ -389,48 +390,19 @@ def test_a_second_rate_belongs_to_a_second_loss(loss, rate):
         plugins.make("methods", "multimodal_embedding", options, "m.ph")
 
 
-def table_1(method, dataset):
-    """Settings of a pipeline on a dataset, as published."""
-    text = (files("crossmodal") / "published" / "hyperparameters.csv").read_text()
-    rows = [r for r in csv.DictReader(text.splitlines()) if r["table_or_section"] == "Table 1"]
-    rows = [r for r in rows if r["paper"] == "FNE" and r["method"] == method]
-    return {r["parameter"]: r["value"] for r in rows if r["dataset"] in ("", dataset)}
-
-
-PARAMS = read(Path(__file__).parents[2] / "params.yaml")
-FULL = [e for t in (2, 3, 4) for e in PARAMS.tables[f"fne_table{t}"].experiments]
-
-
-@pytest.mark.parametrize("experiment", FULL)
-def test_the_settings_are_those_of_the_paper(experiment):
-    options = PARAMS.fit_job(experiment)["options"]
-    source = PARAMS.experiments[experiment].published
-    method = source.method.split("-", 1)[1]
-    expected = table_1(method, source.dataset)
-    rate = expected.pop("learning rate", None) or expected.pop("learning rate, first training")
-    second = expected.pop("learning rate, second training", rate)
-    if method == "MOE":
-        rate = "0.0001"  # Table 5 and the released code, against Table 1
-    assert options["learning_rate"] == float(rate)
-    assert options["finetuning_rate"] == (float(second) if options["loss"] == "sum-max" else None)
-    similarity = {"cosine": "cos", "order": "order"}[options["similarity"]]
-    assert expected == {
-        "loss": options["loss"],
-        "similarity": similarity,
-        "embedding dim": str(options["dims"]),
-        "word embedding dim": str(options["word_dims"]),
-        "margin": str(options["margin"]),
-        "absolute value of the embeddings": "yes" if options["absolute"] else "no",
-    }
-    assert (options["batch"], options["clip"]) == (128, 2.0)
+def pipelines(table):
+    """Label -> experiment of a table's caption pipelines, without the systems that it cites."""
+    shown = {PARAMS.experiments[e].label: e for e in PARAMS.tables[table].experiments}
+    return {label: e for label, e in shown.items() if label[:3] in ("FC7", "FNE")}
 
 
 def test_all_pipelines_on_both_embeddings_are_compared_on_all_datasets():
     labels = {f"{f}-{m}" for f in ("FC7", "FNE") for m in PIPELINES}
     labels |= {f"{label}-bl" for label in labels if not label.endswith(("PH", "POE"))}
     for table in (2, 3, 4):
-        shown = [PARAMS.experiments[e] for e in PARAMS.tables[f"fne_table{table}"].experiments]
-        assert {e.label for e in shown} == labels == {e.published.method for e in shown}
+        shown = [PARAMS.experiments[e] for e in pipelines(f"fne_table{table}").values()]
+        assert {e.label for e in shown} == labels | {f"{label}, as released" for label in labels}
+        assert {e.published.method for e in shown} == labels
         assert all(e.label[:3].lower() in e.views["image"] for e in shown)
 
 
@@ -441,3 +413,32 @@ def test_a_restored_method_embeds_as_the_fitted_one(captioned):
     restored.restore(fitted.state(), test.views)
     for modality, view in test.views.items():
         np.testing.assert_array_equal(restored.embed(modality, view), fitted.embed(modality, view))
+
+
+RELEASED = {"hardest": "anchor", "image_bias": True, "bias_correction": "released"}
+
+
+@pytest.mark.parametrize("table", ["fne_table2", "fne_table3", "fne_table4", "flickr8k_table5"])
+def test_each_row_as_released_differs_from_the_published_one_in_three_options_alone(table):
+    found = pipelines(table)
+    released = [label for label in found if label.endswith(", as released")]
+    assert 2 * len(released) == len(found)
+    for label in released:
+        published = PARAMS.fit_job(found[label.removesuffix(", as released")])
+        published["options"] |= RELEASED
+        assert PARAMS.fit_job(found[label]) == published
+
+
+SYSTEMS = {
+    "flickr8k_uvs": {"loss": "sum", "similarity": "cosine"},
+    "flickr30k_vse": {"loss": "max", "similarity": "cosine", "drop_epoch": 15, "epochs": 30},
+    "coco_order": {"loss": "sum", "similarity": "order", "absolute": True, "margin": 0.05},
+}
+
+
+@pytest.mark.parametrize("experiment", SYSTEMS)
+def test_a_cited_system_has_the_loss_of_its_publication_and_a_published_row(experiment):
+    said = PARAMS.fit_job(experiment)["options"]
+    assert said | SYSTEMS[experiment] == said
+    assert (said["dims"], said["word_dims"], said["batch"]) == (1024, 300, 128)
+    assert published_numbers(PARAMS.experiments[experiment].published)

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 import torch
 
-from crossmodal import plugins
+from crossmodal.config import plugins
 from crossmodal.errors import CrossmodalError
-from crossmodal.evaluation.selection import pools, selection_score
-from crossmodal.methods.base import Run
+from crossmodal.learning.method import Run
+from crossmodal.learning.selection import pools, selection_score
 from crossmodal.methods.pl_ranking import STEPS_PER_THRESHOLD, NuclearSGD, PLRanking
 
 OPTIONS = {
@@ -22,7 +22,7 @@ OPTIONS = {
     "decay_steps": 1000.0,
     "batch": 64,
     "epochs": 15,
-    "normalise": "zscore-l2",
+    "scaling": "zscore-l2",
     "pca_energy": None,
 }
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import scipy.io
 
-from crossmodal import plugins
-from crossmodal.evaluation.retrieval import evaluate
-from crossmodal.evaluation.selection import pools
-from crossmodal.methods.base import Run
+from crossmodal.config import plugins
+from crossmodal.learning.method import Run
+from crossmodal.learning.selection import pools
+from crossmodal.metrics.retrieval import evaluate
 
 I2T, T2I = ("image", "text"), ("text", "image")
 CFA = {"dims": 7}
@@ -25,7 +25,7 @@ ML_CCA = {"dims": 9, "power": 1.0, "sigma": None}
 LGCFL = {"penalty": 10.0, "iterations": 30, "tolerance": 1e-4, "input_norm": "zscore"}
 JRL = {"penalty": 1e3, "pair_weight": 1.0, "neighbours": 100, "iterations": 30, "tolerance": 1e-4}
 LRBS = {"penalty": 0.1, "iterations": 10, "tolerance": 0.0, "sample": None}
-SCALED = {"normalise": "zscore-l2", "pca_energy": None}
+SCALED = {"scaling": "zscore-l2", "pca_energy": None}
 STREAM = {"step_size": 1.0, "margin_scale": 20.0, "margin_base": 0.0, "feature_weight": 0.5}
 STREAM |= {"triplets": 100_000, **SCALED}
 MODEL = {"rank": 10, "within": "first"}

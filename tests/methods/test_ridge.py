@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Ridge as SklearnRidge
 
-from crossmodal.evaluation.selection import selection_score
-from crossmodal.methods.base import Run
+from crossmodal.learning.method import Run
+from crossmodal.learning.selection import selection_score
 from crossmodal.methods.ridge import Ridge
 
 
@@ -19,7 +19,7 @@ def predict(make_split):
     """Predicted images of the training texts, and the penalty on the plain squared error."""
 
     def predicted(views, penalty):
-        method, split = Ridge(penalty, whitening=0), make_split(views)
+        method, split = Ridge(penalty=penalty, whitening=0), make_split(views)
         method.fit(split, split, Run(seed=0))
         text = views["text"]
         alpha = penalty * len(text) * text.var(axis=0).mean()
@@ -46,13 +46,13 @@ def test_predictions_solve_least_squares_with_the_penalty_as_further_rows(views,
 
 @pytest.mark.parametrize("power", [0.5, 1.0])
 def test_whitening_divides_directions_by_a_power_of_their_spread(views, make_split, power):
-    split, method = make_split(views), Ridge(1e-6, whitening=power)
+    split, method = make_split(views), Ridge(penalty=1e-6, whitening=power)
     method.fit(split, split, Run(seed=0))
     covariance = np.cov(views["image"], rowvar=False, ddof=0)
     scaled = np.cov(method.embed("image", split.views["image"]), rowvar=False, ddof=0)
     values, vectors = np.linalg.eigh(covariance)
     np.testing.assert_allclose(scaled, vectors * values ** (1 - power) @ vectors.T, atol=1e-9)
-    plain = Ridge(1e-6, whitening=0)
+    plain = Ridge(penalty=1e-6, whitening=0)
     plain.fit(split, split, Run(seed=0))
     expected = plain.embed("text", split.views["text"]) @ method.arrays["map.image"]
     np.testing.assert_allclose(method.embed("text", split.views["text"]), expected)
@@ -60,7 +60,7 @@ def test_whitening_divides_directions_by_a_power_of_their_spread(views, make_spl
 
 def test_a_direction_without_spread_is_no_error(views, make_split):
     views["image"][:, 3] = 2.0
-    split, method = make_split(views), Ridge(0.1, whitening=1)
+    split, method = make_split(views), Ridge(penalty=0.1, whitening=1)
     method.fit(split, split, Run(seed=0))
     assert np.isfinite(method.embed("text", split.views["text"])).all()
     assert np.isfinite(method.embed("image", split.views["image"])).all()
@@ -86,6 +86,6 @@ def test_linearly_related_pairs_are_retrieved_without_error(rng, make_split):
         text = rng.standard_normal((count, 10))
         return make_split({"image": text @ relation + offset, "text": text})
 
-    method = Ridge(1e-9, whitening=0)
+    method = Ridge(penalty=1e-9, whitening=0)
     method.fit(split(100), split(100), Run(seed=0))
     assert selection_score(method, split(300)) == 600  # six recalls of 100

@@ -5,10 +5,10 @@ from scipy.spatial.distance import cdist, pdist
 from torch.nn.functional import normalize
 
 from crossmodal.errors import CrossmodalError
-from crossmodal.evaluation.selection import selection_score
-from crossmodal.losses import ranking_loss
-from crossmodal.methods.base import Run
+from crossmodal.learning.method import Run
+from crossmodal.learning.selection import selection_score
 from crossmodal.methods.sam import SAM
+from crossmodal.nn.losses import ranking_loss
 
 pytestmark = pytest.mark.usefixtures("cpu")
 
@@ -16,7 +16,7 @@ MODALITIES = ("image", "text")
 OPTIONS = {"dims": 16, "hidden": 32, "dropout": 0.1, "batch": 50, "epochs": 100}
 OPTIONS |= {"margin": 1.0, "feature_share": 0.25, "activation": 0.4, "slope": 0.1}
 OPTIONS |= {"schedule": "sigmoid"}
-OPTIONS |= {"input_norm": "raw", "learning_rate": 0.005, "momentum": 0.9, "decay": 1e-6}
+OPTIONS |= {"scaling": "raw", "learning_rate": 0.005, "momentum": 0.9, "decay": 1e-6}
 
 
 @pytest.fixture
@@ -77,8 +77,9 @@ def reference_loss(method, split, rows, alpha):
                 continue
             f_ms = sum(d[i, j] for d in feature_terms) / 2
             f_mc = sum(d[kinds[i], kinds[j]] for d in centroid_terms) / 2
-            adaptive = method.feature_share * f_ms + (1 - method.feature_share) * f_mc
-            margin = alpha * adaptive + (1 - alpha) * method.margin
+            share, constant = method.options.feature_share, method.options.margin
+            adaptive = share * f_ms + (1 - share) * f_mc
+            margin = alpha * adaptive + (1 - alpha) * constant
             for wrong in (v[i] @ t[j], v[j] @ t[i]):
                 total += max(0.0, margin - v[i] @ t[i] + wrong)
     return total / len(rows)
@@ -238,8 +239,24 @@ def test_items_that_share_a_category_are_not_negatives(make_split, rng):
     assert method.loss(torch.tensor([0, 2])).item() > 0
 
 
-def test_an_item_without_category_is_refused(make_split, rng):
-    split = make_split({m: rng.standard_normal((2, 5)) for m in MODALITIES}, [[1, 0], [0, 0]])
+def test_items_without_category_are_left_out(make_split, rng):
+    views = {m: rng.standard_normal((5, 4)) for m in MODALITIES}
+    labels, labelled = np.array([[1, 0], [0, 0], [0, 1], [0, 0], [1, 0]]), [0, 2, 4]
+    found = placed(make_split(views, labels), scaling="zscore")
+    expected = placed(
+        make_split({m: x[labelled] for m, x in views.items()}, labels[labelled]),
+        scaling="zscore",
+    )
+    assert torch.equal(found.labels, expected.labels)
+    for modality in MODALITIES:
+        assert torch.equal(found.inputs[modality], expected.inputs[modality])
+        assert torch.equal(found.diameters[modality], expected.diameters[modality])
+    for ours, theirs in zip(found.network.buffers(), expected.network.buffers(), strict=True):
+        assert torch.equal(ours, theirs)
+
+
+def test_no_category_at_all_is_refused(make_split, rng):
+    split = make_split({m: rng.standard_normal((2, 5)) for m in MODALITIES}, [[0, 0], [0, 0]])
     with pytest.raises(CrossmodalError, match="label"):
         placed(split)
 
@@ -256,13 +273,13 @@ def test_projections_start_glorot_uniform_without_bias(categories):
 
 def test_learning_rate_decays_with_the_number_of_steps(categories):
     method = placed(categories(0), learning_rate=0.01, decay=1e-3)
-    assert [method.learning_rate(0, step) for step in (0, 1000, 3000)] == [0.01, 0.005, 0.0025]
+    assert [method.learning_rate_at(0, step) for step in (0, 1000, 3000)] == [0.01, 0.005, 0.0025]
 
 
 def test_zscores_use_the_training_statistics_alone(categories):
     train, validation = categories(0), categories(1)
     train.views["image"].features[:, 2] = 7.0
-    method = SAM(**OPTIONS | {"input_norm": "zscore", "epochs": 2})
+    method = SAM(**OPTIONS | {"scaling": "zscore", "epochs": 2})
     method.fit(train, validation, Run(seed=0))
     for modality in MODALITIES:
         x = train.views[modality].features
@@ -273,10 +290,10 @@ def test_zscores_use_the_training_statistics_alone(categories):
         np.testing.assert_allclose(scaler(rows).numpy(), expected, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize(("input_norm", "invariant"), [("l2", True), ("raw", False)])
-def test_row_lengths_matter_unless_they_are_normalised(categories, rng, input_norm, invariant):
+@pytest.mark.parametrize(("scaling", "invariant"), [("l2-centre", True), ("raw", False)])
+def test_row_lengths_matter_unless_they_are_normalised(categories, rng, scaling, invariant):
     split = categories(0)
-    method = placed(split, input_norm=input_norm)
+    method = placed(split, scaling=scaling)
     before = method.embed("image", split.views["image"])
     split.views["image"].features[:] *= rng.uniform(0.1, 10, (120, 1))
     after = method.embed("image", split.views["image"])
@@ -316,7 +333,7 @@ def test_seeds_reproduce_and_differ(categories):
 
 
 def test_a_restored_method_embeds_as_the_fitted_one(categories):
-    options = OPTIONS | {"epochs": 2, "input_norm": "zscore"}
+    options = OPTIONS | {"epochs": 2, "scaling": "zscore"}
     fitted, restored, test = SAM(**options), SAM(**options), categories(2)
     fitted.fit(categories(0), categories(1), Run(seed=0))
     restored.restore(fitted.state(), test.views)

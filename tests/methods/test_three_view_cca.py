@@ -7,10 +7,14 @@ from crossmodal.methods.cca import CCA
 from crossmodal.methods.three_view_cca import ThreeViewCCA
 
 
+def three_view(dims, ridge, power=4.0, input_norm="raw"):
+    return ThreeViewCCA(dims=dims, ridge=ridge, power=power, input_norm=input_norm)
+
+
 def test_labels_that_say_nothing_give_cca(paired, fitted, scores):
     same = np.ones((120, 1))  # centred, a label of all items is zero
-    method = fitted(ThreeViewCCA(5, 1e-9, 0.0, "raw"), paired, same)
-    cca = fitted(CCA(5, 0.0, 0.0), paired)
+    method = fitted(three_view(5, 1e-9, power=0.0), paired, same)
+    cca = fitted(CCA(dims=5, ridge=0.0, power=0.0), paired)
     expected = 1 + cca.arrays["correlations"]
     np.testing.assert_allclose(method.arrays["values"], expected, atol=1e-6)
     np.testing.assert_allclose(scores(method, paired), scores(cca, paired), atol=1e-5)
@@ -22,7 +26,7 @@ def test_labels_as_texts_give_the_canonical_correlations_of_lda(labelled, fitted
     means = labels / labels.sum(axis=0) @ (labels.T @ image)  # of the class of each row
     squares = scipy.linalg.eigh(means.T @ means, image.T @ image, eigvals_only=True)[::-1][:3]
     texts = {"image": image, "text": labels.astype(float)}
-    values = fitted(ThreeViewCCA(3, 1e-9, 0.0, "raw"), texts, labels).arrays["values"]
+    values = fitted(three_view(3, 1e-9, power=0.0), texts, labels).arrays["values"]
     # the largest eigenvalue of [[1, r, r], [r, 1, 1], [r, 1, 1]]
     np.testing.assert_allclose(values, (3 + np.sqrt(1 + 8 * squares)) / 2, atol=1e-6)
 
@@ -30,7 +34,7 @@ def test_labels_as_texts_give_the_canonical_correlations_of_lda(labelled, fitted
 def test_covariances_of_the_three_projected_views_are_as_constrained(labelled, fitted, make_split):
     views, labels = labelled
     ridge = 0.05
-    method = fitted(ThreeViewCCA(6, ridge, 0.0, "raw"), views, labels)
+    method = fitted(three_view(6, ridge, power=0.0), views, labels)
     values, split = method.arrays["values"], make_split(views, labels)
     embedded = [method.embed(m, split.views[m]) for m in views]
     centred = labels - labels.mean(axis=0)
@@ -55,7 +59,8 @@ def test_covariances_of_the_three_projected_views_are_as_constrained(labelled, f
 def test_power_weights_the_axes_by_their_eigenvalues(labelled, fitted, scores):
     views, labels = labelled
     plain, weighted = (
-        fitted(ThreeViewCCA(8, 1e-3, power, "zscore"), views, labels) for power in (0.0, 4.0)
+        fitted(three_view(8, 1e-3, power=power, input_norm="zscore"), views, labels)
+        for power in (0.0, 4.0)
     )
     expected = plain.arrays["map.image"] * plain.arrays["values"] ** 4
     np.testing.assert_allclose(weighted.arrays["map.image"], expected)
@@ -67,7 +72,7 @@ def test_the_ridge_is_in_the_units_that_input_norm_gives(labelled, fitted, score
     rescaled = {m: 100 * x for m, x in views.items()}
 
     def change(input_norm):
-        method = ThreeViewCCA(4, 0.5, 4.0, input_norm)
+        method = three_view(4, 0.5, input_norm=input_norm)
         before = scores(fitted(method, views, labels), views)
         return np.abs(scores(fitted(method, rescaled, labels), rescaled) - before).max()
 
@@ -78,14 +83,14 @@ def test_the_ridge_is_in_the_units_that_input_norm_gives(labelled, fitted, score
 def test_unlabelled_items_tie_image_and_text(labelled, fitted):
     views, labels = labelled
     labels[:50] = False
-    with_them = fitted(ThreeViewCCA(4, 1e-3, 4.0, "raw"), views, labels)
+    with_them = fitted(three_view(4, 1e-3), views, labels)
     rest = {m: x[50:] for m, x in views.items()}
-    without = fitted(ThreeViewCCA(4, 1e-3, 4.0, "raw"), rest, labels[50:])
+    without = fitted(three_view(4, 1e-3), rest, labels[50:])
     assert not np.allclose(with_them.arrays["values"], without.arrays["values"])
 
 
 def test_items_of_several_labels_and_unlabelled_datasets(labelled, fitted):
     views, labels = labelled
-    fitted(ThreeViewCCA(4, 1e-3, 4.0, "raw"), views, labels | labels[::-1])
+    fitted(three_view(4, 1e-3), views, labels | labels[::-1])
     with pytest.raises(CrossmodalError, match="learns from labels"):
-        fitted(ThreeViewCCA(4, 1e-3, 4.0, "raw"), views)
+        fitted(three_view(4, 1e-3), views)

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -7,14 +8,15 @@ import torch
 from torch.nn.functional import normalize
 from torch.utils.flop_counter import FlopCounterMode
 
-from crossmodal import vision
-from crossmodal.data import Split, View
+from crossmodal.data.feature_file import Ragged
+from crossmodal.data.split import Split, View
 from crossmodal.errors import CrossmodalError
-from crossmodal.evaluation.selection import selection_score
-from crossmodal.losses import ranking_loss
-from crossmodal.methods.base import Run
+from crossmodal.images.backbones import NETWORKS
+from crossmodal.images.crops import Preparation
+from crossmodal.learning.method import Run
+from crossmodal.learning.selection import selection_score
 from crossmodal.methods.vase import VASE
-from crossmodal.store import Ragged
+from crossmodal.nn.losses import ranking_loss
 from tests.methods.spoken import (
     FRAMES,
     OWNERS,
@@ -77,7 +79,8 @@ def tri_modal(rng, split):
 @pytest.fixture
 def small_crops(monkeypatch):
     """Image networks see 32 pixels, not 224, for the sake of time."""
-    monkeypatch.setattr(vision, "CROP", 32)
+    small = replace(NETWORKS["squeezenet1_1"], preparation=Preparation(crop=32))
+    monkeypatch.setitem(NETWORKS, "squeezenet1_1", small)
 
 
 @pytest.fixture
@@ -129,11 +132,11 @@ def test_full_size_multiplies_as_often_as_the_paper_says_but_for_the_gru(
     assert counter.get_total_flops() / 2e9 == pytest.approx(billions, abs=5e-4)
 
 
-@pytest.mark.parametrize(("stage", "rate"), [(0, 2e-4), (1, 2e-5)])
-def test_learning_rate_falls_to_a_tenth_every_fifteen_epochs_of_a_stage(stage, rate):
+@pytest.mark.parametrize(("phase", "rate"), [(0, 2e-4), (1, 2e-5)])
+def test_learning_rate_falls_to_a_tenth_every_fifteen_epochs_of_a_phase(phase, rate):
     method = VASE(**PAPER | {"image_network": "vgg16", "finetuning_rate": 2e-5})
-    method.phase = stage
-    rates = [method.learning_rate(epoch, step=0) for epoch in (0, 14, 15, 29, 30)]
+    method.phase = phase
+    rates = [method.learning_rate_at(epoch, step=0) for epoch in (0, 14, 15, 29, 30)]
     np.testing.assert_allclose(rates, [rate, rate, rate / 10, rate / 10, rate / 100])
 
 
@@ -430,11 +433,11 @@ def test_several_vectors_of_an_image_are_refused(split):
         ready(Split(split.items, split.labels, views))
 
 
-def test_the_image_network_learns_in_the_second_stage_alone(pictures):
+def test_the_image_network_learns_in_the_second_phase_only(pictures):
     method = placed(VASE(**FILES), pictures)
     before = {name: value.clone() for name, value in method.network["trunk"].state_dict().items()}
-    for stage in (0, 1):
-        method.phase = stage
+    for phase in (0, 1):
+        method.phase = phase
         optimizer = method.optimizer()
         optimizer.zero_grad()
         method.network.train()
@@ -443,20 +446,21 @@ def test_the_image_network_learns_in_the_second_stage_alone(pictures):
         after = method.network["trunk"].state_dict()
         changed = [name for name, value in before.items() if not torch.equal(value, after[name])]
         grown = [p.grad is not None for p in method.network["trunk"].parameters()]
-        assert (bool(changed), any(grown)) == (stage == 1, stage == 1)
+        assert (bool(changed), any(grown)) == (phase == 1, phase == 1)
     assert method.phases == 2
 
 
+@pytest.mark.parametrize("network", ["resnet50", "efficientnet_lite0"])
 @pytest.mark.usefixtures("small_crops")
-def test_batch_statistics_of_the_image_network_move_in_the_second_stage_alone(rng):
+def test_batch_statistics_of_the_image_network_move_in_the_second_phase_only(network, rng):
     split = make_split(image_files(rng, 3), noise(rng, [20, 30, 40]), np.arange(3))
-    method = placed(VASE(**FILES | {"image_network": "resnet50"}), split)
+    method = placed(VASE(**FILES | {"image_network": network}), split)
     mean = method.network["trunk"].network.bn1.running_mean
-    for stage in (0, 1):
-        method.phase, before = stage, mean.clone()
+    for phase in (0, 1):
+        method.phase, before = phase, mean.clone()
         method.network.train()
         method.loss(drawn(method)[0])
-        assert torch.equal(mean, before) == (stage == 0)
+        assert torch.equal(mean, before) == (phase == 0)
 
 
 def test_kept_features_are_those_of_the_frozen_network(pictures):
@@ -472,8 +476,8 @@ def test_kept_features_are_those_of_the_frozen_network(pictures):
     np.testing.assert_allclose(method.embed("image", pictures.views["image"]), centre, atol=1e-2)
 
 
-def test_two_stages_train_and_go_on_after_a_kill(pictures, tmp_path, monkeypatch):
-    monkeypatch.setattr("crossmodal.training.CHECKPOINT_SHARE", 1e9)
+def test_both_phases_train_and_resume_after_a_kill(pictures, tmp_path, monkeypatch):
+    monkeypatch.setattr("crossmodal.io.snapshots.SHARE", math.inf)
     options = FILES | {"epochs": 2, "finetuning_epochs": 2, "learning_rate": 1e-3, "batch": 5}
     whole, run = VASE(**options), Run(0)
     whole.fit(pictures, pictures, run)

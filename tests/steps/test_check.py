@@ -6,10 +6,11 @@ import pytest
 import soundfile
 from PIL import Image
 
+from crossmodal.data.prepared import SPLITS, Prepared
+from crossmodal.data.writer import Writer
 from crossmodal.errors import CrossmodalError
-from crossmodal.prepared import SPLITS, Prepared
-from crossmodal.steps.check import SHOWN, check, examine
-from crossmodal.writer import Writer
+from crossmodal.steps.check import SHOWN, check
+from crossmodal.steps.examine import examine
 
 COUNTS = {"train": 3, "validation": 2, "test": 2}
 
@@ -112,7 +113,7 @@ def test_splits_of_another_size_are_named(write):
     ]
 
 
-def test_a_damaged_image_is_named_and_the_others_are_measured(write):
+def test_a_corrupt_image_is_named_and_the_others_are_measured(write):
     table, _, errors = examine(write({4: b"\x89PNG no more"}), COUNTS)
     assert len(errors) == 1
     assert errors[0].startswith("images/i4.png cannot be opened: ")
@@ -128,10 +129,12 @@ def test_a_caption_of_no_item_is_named(write):
 
 def run(monkeypatch, counts=COUNTS, name="toy"):
     params = SimpleNamespace(
-        datasets={"toy": {}}, dataset_of=lambda name: SimpleNamespace(counts=lambda: counts)
+        broken={},
+        datasets={"toy": {}},
+        dataset_of=lambda name: SimpleNamespace(counts=lambda: counts),
     )
-    monkeypatch.setattr("crossmodal.steps.check.read", lambda path: params)
-    check("params.yaml", name)
+    monkeypatch.setattr("crossmodal.steps.check.read", lambda *files: params)
+    check(name, "params.yaml")
 
 
 def test_a_sound_dataset_is_printed(write, monkeypatch, capsys):
@@ -159,13 +162,13 @@ def test_an_item_in_two_splits_is_an_error(write, monkeypatch):
     dataset = write()
     with (dataset.folder / "splits.csv").open("a") as stream:
         stream.write('"i0","test"\n')
-    with pytest.raises(CrossmodalError, match=r"splits\.csv: 'i0' is there twice"):
+    with pytest.raises(CrossmodalError, match=r"splits\.csv: 'i0' occurs twice"):
         run(monkeypatch)
 
 
 def test_a_dataset_that_is_unknown_or_not_prepared_says_what_to_do(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(CrossmodalError, match="'toys' is unknown; known: toy"):
+    with pytest.raises(CrossmodalError, match="'toys' is unknown; known: toy; did you mean 'toy'"):
         run(monkeypatch, name="toys")
     with pytest.raises(CrossmodalError, match=r"not prepared yet; run snakemake .*toy/items\.csv"):
         run(monkeypatch)

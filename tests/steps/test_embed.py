@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from crossmodal import plugins
+from crossmodal.config import plugins
+from crossmodal.data.feature_file import read_features
 from crossmodal.errors import CrossmodalError
 from crossmodal.steps.embed import embed
-from crossmodal.store import read_features
 
 
 def embed_again(run, **changes):
@@ -42,9 +42,9 @@ def test_the_file_has_both_splits_both_modalities_and_the_facts_of_the_run(run_t
     with h5py.File(run.embeddings) as file:
         assert sorted(file) == ["test", "validation"]
         assert [sorted(file[name]) for name in file] == [["image", "text"]] * 2
-        assert list(file.attrs["modalities"]) == ["image", "text"]
+        assert json.loads(file.attrs["modalities"]) == ["image", "text"]
         facts = json.loads(file.attrs["model"])
-    assert facts == json.loads(run.model.with_suffix(".json").read_text())
+    assert facts == json.loads(run.model.with_suffix(".json").read_text())["fit"]
 
 
 def test_the_options_that_were_found_are_used(run_toy, monkeypatch):
@@ -58,7 +58,7 @@ def test_the_options_that_were_found_are_used(run_toy, monkeypatch):
 
     monkeypatch.setattr(plugins, "make", record)
     embed_again(run)
-    assert used == [json.loads(run.model.with_suffix(".json").read_text())["options"]]
+    assert used == [json.loads(run.model.with_suffix(".json").read_text())["fit"]["options"]]
     assert used[0]["dims"] in (3, 5)
 
 
@@ -72,7 +72,7 @@ def test_a_missing_model_is_named(run_toy, tmp_path):
         embed_again(run_toy(), model=tmp_path / "none" / "model.safetensors")
 
 
-def test_a_damaged_model_is_named(run_toy):
+def test_a_corrupt_model_is_named(run_toy):
     run = run_toy()
     run.model.write_bytes(run.model.read_bytes()[:20])
     with pytest.raises(CrossmodalError, match=r"model\.safetensors"):

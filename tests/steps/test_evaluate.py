@@ -14,19 +14,22 @@ DIRECTIONS = ["image-to-text", "text-to-image"]
 def direct_metrics(query, gallery):
     """mAP, mAP@50, recalls and ranks of one direction by loops over the queries."""
     scores = cosine_similarity(query["embeddings"], gallery["embeddings"])
-    precisions, cut, ranks = [], [], []
+    precisions, cut, ranks = [], {50: [], 100: []}, []
     for row, item in enumerate(query["items"]):
         order = np.argsort(-scores[row])
         ranks.append(1 + np.flatnonzero(gallery["items"][order] == item)[0])
         if "labels" in query:
             relevant = gallery["labels"] @ query["labels"][row] > 0
             precisions.append(average_precision_score(relevant, scores[row]))
-            hits = np.flatnonzero(relevant[order][:50])
-            cut.append(np.mean(np.arange(1, len(hits) + 1) / (hits + 1)) if len(hits) else 0.0)
+            for depth, values in cut.items():
+                hits = np.flatnonzero(relevant[order][:depth])
+                found = np.arange(1, len(hits) + 1) / (hits + 1)
+                values.append(np.mean(found) if len(hits) else 0.0)
     found = {f"R@{k}": 100 * np.mean(np.array(ranks) <= k) for k in (1, 5, 10)}
     found |= {"MedR": np.floor(np.median(ranks)), "MeanR": np.mean(ranks)}
     if precisions:
-        found |= {"mAP": np.mean(precisions), "mAP@50": np.mean(cut)}
+        found |= {"mAP": np.mean(precisions)}
+        found |= {f"mAP@{depth}": np.mean(values) for depth, values in cut.items()}
     return found | {"queries": len(scores), "gallery": scores.shape[1]}
 
 
@@ -60,10 +63,18 @@ def test_the_planted_signal_is_found(run_toy):
 def test_the_file_has_splits_controls_and_facts(run_toy):
     run = run_toy()
     result = json.loads(run.metrics.read_text())
-    names = ["controls", "model", "precision_scope", "test", "validation"]
-    assert sorted(result) == names
+    names = [
+        "controls",
+        "made",
+        "model",
+        "precision_by_chance",
+        "precision_scope",
+        "spread_of_chance",
+        "test",
+    ]
+    assert sorted(result) == [*names, "test_items", "validation"]
     assert sorted(result["controls"]) == ["constant", "perfect", "random"]
-    assert result["model"] == json.loads(run.model.with_suffix(".json").read_text())
+    assert result["model"] == json.loads(run.model.with_suffix(".json").read_text())["fit"]
     for part in (result["test"], result["validation"], *result["controls"].values()):
         assert sorted(part) == sorted([*DIRECTIONS, "average", "both"])
 
@@ -78,7 +89,7 @@ def test_the_selected_options_had_this_validation_score(run_toy):
 def test_both_directions_are_averaged_and_summed(run_toy):
     test = json.loads(run_toy().metrics.read_text())["test"]
     first, second = (test[direction] for direction in DIRECTIONS)
-    assert test["average"] == {m: (first[m] + second[m]) / 2 for m in ("mAP", "mAP@50")}
+    assert test["average"] == {m: (first[m] + second[m]) / 2 for m in ("mAP", "mAP@50", "mAP@100")}
     rsum = sum(part[f"R@{k}"] for part in (first, second) for k in (1, 5, 10))
     assert test["both"] == {"rsum": pytest.approx(rsum)}
 
@@ -105,7 +116,7 @@ def test_controls_bound_the_metrics(run_toy):
 def test_the_random_control_follows_the_seed_and_nothing_else_does(run_toy, tmp_path):
     run = run_toy()
     for name, seed in (("same", 0), ("other", 1)):
-        evaluate(tmp_path / f"{name}.json", run.embeddings, seed)
+        evaluate(run.spec, tmp_path / f"{name}.json", run.embeddings, seed)
     assert (tmp_path / "same.json").read_text() == run.metrics.read_text()
     first, other = (json.loads(p.read_text()) for p in (run.metrics, tmp_path / "other.json"))
     assert first["controls"].pop("random") != other["controls"].pop("random")

@@ -5,13 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from crossmodal.checkpoints import FOLDER
+from crossmodal.data.feature import Feature
+from crossmodal.data.feature_file import read_features, write_features
+from crossmodal.data.prepared import Prepared
+from crossmodal.data.writer import Writer
 from crossmodal.errors import CrossmodalError
-from crossmodal.features.base import Feature
-from crossmodal.prepared import Prepared
+from crossmodal.io.checkpoints import FOLDER
 from crossmodal.steps.extract import extract
-from crossmodal.store import read_features, write_features
-from crossmodal.writer import Writer
 
 ITEMS, CAPTIONS = 7, 3
 SPEC = {"plugin": "toy", "options": {"size": 4}, "code": "0123"}
@@ -26,6 +26,7 @@ class Toy(Feature):
 
     def __init__(self, unit="caption", ragged=False, stop_at=None, dtype=np.float32):
         self.unit, self.ragged, self.stop_at, self.dtype = unit, ragged, stop_at, dtype
+        self.shape = "sequence" if ragged else "vector"
         self.asked = []
 
     def extract(self, dataset, rows, sources):
@@ -60,7 +61,7 @@ def run(monkeypatch, folder, tmp_path):
     """Extract with a toy feature; the path of the feature file."""
 
     def run(feature, spec=SPEC, name="words"):
-        monkeypatch.setattr("crossmodal.plugins.make", lambda *_: feature)
+        monkeypatch.setattr("crossmodal.config.plugins.make", lambda *_: feature)
         features = tmp_path / "features" / "toy"
         output = Path("features/toy") / f"{name}.h5"
         extract(spec, output, folder, features, tmp_path / "weights")
@@ -96,16 +97,25 @@ def test_every_row_is_extracted_once_in_order(run, unit, ragged, dtype):
         assert found.features[row].dtype == dtype
 
 
+@pytest.mark.parametrize(("shape", "ragged"), [("maps", False), ("vector", True)])
+def test_rows_of_another_shape_than_declared_are_refused(run, shape, ragged):
+    feature = Toy(ragged=ragged)
+    feature.shape = shape
+    with pytest.raises(CrossmodalError, match=f"features.words: .* declares '{shape}'"):
+        run(feature)
+
+
 def test_the_file_says_how_it_was_made(run):
     meta = read_features(run(Toy())).meta
     assert meta["extractor"] == SPEC
     assert meta["vocabulary"] == ["a"]
-    assert meta["versions"]["numpy"] == np.__version__
+    assert meta["made"]["code"] == SPEC["code"]
+    assert meta["made"]["versions"]["numpy"] == np.__version__
 
 
 @pytest.mark.parametrize("unit", ["item", "caption"])
 @pytest.mark.parametrize("ragged", [False, True])
-def test_a_stopped_run_goes_on_and_ends_with_the_bytes_of_an_undisturbed_one(run, unit, ragged):
+def test_a_stopped_run_resumes_and_ends_with_the_bytes_of_an_uninterrupted_one(run, unit, ragged):
     chunks = asked_by(unit)
     undisturbed = run(Toy(unit, ragged)).read_bytes()
     for stop in range(len(chunks)):
@@ -213,7 +223,7 @@ class Doubled(Toy):
 
     of = ("words",)
 
-    def fit(self, dataset, sources, weights):
+    def fit(self, dataset, sources):
         self.size = sources["words"].meta["size"]
 
     def extract(self, dataset, rows, sources):
@@ -239,6 +249,7 @@ def test_a_feature_of_a_feature_sees_the_rows_of_its_chunk(run, folder, tmp_path
     found = read_features(run(Doubled(), name="doubled"))
     np.testing.assert_array_equal(found.features, 2 * values)
     assert found.meta["size"] == 1
+    assert found.meta["sources"] == {"words": {"size": 1}}
 
 
 def test_a_feature_of_a_feature_with_other_rows_is_refused(run, folder, tmp_path):

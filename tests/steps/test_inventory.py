@@ -2,13 +2,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from crossmodal.datasets.base import Source
-from crossmodal.prepared import FILES
+from crossmodal.data.dataset import Source
+from crossmodal.data.prepared import FILES
 from crossmodal.steps.acquire import MIRROR
-from crossmodal.steps.inventory import inventory, survey
+from crossmodal.steps.inventory import COLUMNS, inventory, survey
 
 FORM = Source("form.zip", help="Sign the form at https://example.org/form.", bytes=3_000_000)
-OPEN = Source("open.zip", ("https://example.org/open.zip",))
+OPEN = Source("open.zip", ("https://example.org/open.zip",), sha256="0" * 64)
 DATASETS = {
     "made": SimpleNamespace(sources=(), licence="CC0-1.0", redistribution=True),
     "asked": SimpleNamespace(sources=(OPEN, FORM), licence="research only", redistribution=False),
@@ -24,6 +24,7 @@ def _empty_working_folder(tmp_path, monkeypatch):
 def params(mirror=None, plugin="asking"):
     return SimpleNamespace(
         datasets=DATASETS,
+        usable=lambda kind: [*DATASETS],
         dataset_of=DATASETS.get,
         plugin=lambda kind, name: {"plugin": {"asked": plugin}.get(name, name)},
         mirror=mirror,
@@ -31,11 +32,7 @@ def params(mirror=None, plugin="asking"):
 
 
 def rows(params):
-    table, _ = survey(params)
-    return [
-        dict(zip([c.header for c in table.columns], cells, strict=True))
-        for cells in zip(*(column.cells for column in table.columns), strict=True)
-    ]
+    return [dict(zip(COLUMNS, cells, strict=True)) for cells in survey(params)[0]]
 
 
 def write(path, size=1):
@@ -57,6 +54,18 @@ def test_what_is_there_is_counted(tmp_path):
     write(tmp_path / "data/prepared/made" / FILES[0])
     found = [(r["raw files"], r["prepared"], r["on disk"]) for r in rows(params())]
     assert found == [("0/0", "no", "1 byte"), ("1/2", "yes", "2.0 kB")]
+
+
+def test_files_without_a_published_checksum_are_counted(tmp_path):
+    assert [row["no published checksum"] for row in rows(params())] == ["", "1, recorded 0"]
+    (tmp_path / "checksums.json").write_text('{"asking/form.zip": "0", "asking/open.zip": "0"}')
+    assert [row["no published checksum"] for row in rows(params())] == ["", "1, recorded 1"]
+
+
+def test_what_is_missing_has_a_size_where_all_of_it_is_known(tmp_path):
+    assert [row["to download"] for row in rows(params())] == ["0 bytes", "unknown"]
+    write(tmp_path / "data/raw/asking/open.zip")
+    assert rows(params())[1]["to download"] == "3.0 MB"
 
 
 def test_the_next_step_depends_on_what_is_there(tmp_path):
@@ -88,8 +97,16 @@ def test_a_mirror_without_the_file_does_not_help(tmp_path):
 
 
 def test_all_of_it_is_printed(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr("crossmodal.steps.inventory.read", lambda path: params())
+    monkeypatch.setattr("crossmodal.steps.inventory.read", lambda *files: params())
     inventory(tmp_path / "params.yaml")
     printed = capsys.readouterr().out
     for fragment in ("research only", "form.zip", "made: snakemake"):
         assert fragment in printed
+
+
+def test_a_broken_dataset_is_told_and_stops_no_list():
+    told = params()
+    told.usable, told.broken = lambda kind: ["made"], {"datasets.asked": "asking.py:3: mistake"}
+    found, advice = survey(told)
+    assert [row[0] for row in found] == ["made"]
+    assert advice["asked"] == "not usable: asking.py:3: mistake"

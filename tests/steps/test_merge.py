@@ -3,8 +3,8 @@ import json
 import pytest
 
 from crossmodal.errors import CrossmodalError
-from crossmodal.evaluation.tables import COLUMNS
-from crossmodal.files import write_csv
+from crossmodal.io.files import write_csv
+from crossmodal.reporting.tables import COLUMNS
 from crossmodal.steps.merge import merge
 
 

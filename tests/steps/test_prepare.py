@@ -1,8 +1,8 @@
 import pytest
 
-from crossmodal.datasets.base import Dataset
+from crossmodal.data.dataset import Dataset
+from crossmodal.data.prepared import FILES, Prepared
 from crossmodal.errors import CrossmodalError
-from crossmodal.prepared import FILES, Prepared
 from crossmodal.steps.prepare import prepare
 
 
@@ -31,7 +31,7 @@ def raw(tmp_path, monkeypatch):
         assert (kind, name, where) == ("datasets", "toy", "datasets.mine")
         return Toy(**options)
 
-    monkeypatch.setattr("crossmodal.plugins.make", make)
+    monkeypatch.setattr("crossmodal.config.plugins.make", make)
     return tmp_path / "raw"
 
 

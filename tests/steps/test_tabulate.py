@@ -10,7 +10,7 @@ EXPERIMENT = {
     "label": "CCA",
     "dataset": "toy",
     "views": {"image": "pixels", "text": "words"},
-    "labels": "single",
+    "relevance": "category",
     "method": "cca",
     "published": {
         "paper": "SAM",
@@ -20,13 +20,20 @@ EXPERIMENT = {
     },
 }
 TABLE = {"title": "Toy", "experiments": ["toy"], "metrics": ["mAP", "R@1", "rsum"]}
-SPEC = {"table": TABLE, "experiments": {"toy": EXPERIMENT}, "code": "0123"}
+SPEC = {
+    "table": TABLE,
+    "experiments": {"toy": EXPERIMENT},
+    "deterministic": ["toy"],
+    "departures": ["`toy` has fewer items."],
+    "figures": {},
+    "code": "0123",
+}
 
 
 def test_a_run_becomes_a_table_of_published_next_to_reproduced_numbers(run_toy, tmp_path):
     run = run_toy()
     output = tmp_path / "results/tables/toy.md"
-    tabulate(SPEC, output, [run.metrics])
+    tabulate(SPEC, output, output.with_suffix(".csv"), [run.metrics])
     with output.with_suffix(".csv").open(encoding="utf-8") as stream:
         lines = {(r["experiment"], r["direction"], r["metric"]): r for r in csv.DictReader(stream)}
     test = json.loads(run.metrics.read_text())["test"]
@@ -36,8 +43,10 @@ def test_a_run_becomes_a_table_of_published_next_to_reproduced_numbers(run_toy, 
     assert float(line["difference"]) == pytest.approx(test["image-to-text"]["mAP"] - 0.203)
     assert float(lines["toy", "both", "rsum"]["reproduced"]) == test["both"]["rsum"]
     assert lines["toy", "both", "rsum"]["published"] == ""
-    shown = f"| CCA | 1 | 0.203 | {test['image-to-text']['mAP']:.3f} |"
-    assert shown in output.read_text(encoding="utf-8")
+    shown = f"| CCA | 1 (deterministic) | 0.203 | {test['image-to-text']['mAP']:.3f} |"
+    text = output.read_text(encoding="utf-8")
+    assert shown in text
+    assert text.startswith("## Toy\n\n`toy` has fewer items.\n\n`toy`: ")
 
 
 def test_runs_are_told_apart_by_their_folder(run_toy, tmp_path):
@@ -49,10 +58,28 @@ def test_runs_are_told_apart_by_their_folder(run_toy, tmp_path):
         path.write_text(text)
     table = TABLE | {"experiments": ["toy", "other"]}
     experiments = {"toy": EXPERIMENT, "other": EXPERIMENT | {"label": "Other"}}
-    tabulate({"table": table, "experiments": experiments}, tmp_path / "toy.md", paths)
+    spec = SPEC | {"table": table, "experiments": experiments, "deterministic": []}
+    tabulate(spec, tmp_path / "toy.md", tmp_path / "toy.csv", paths)
     found = (tmp_path / "toy.md").read_text(encoding="utf-8")
     assert "| CCA | 2 |" in found
     assert "| Other | 1 |" in found
+
+
+def test_each_readout_has_its_columns_and_the_published_number_is_of_the_own_one(run_toy, tmp_path):
+    run = run_toy()
+    metrics = json.loads(run.metrics.read_text())
+    metrics["test"]["image-to-text"]["mAP"] = 0.987
+    posteriors = tmp_path / "results/posteriors/toy/seed0.json"
+    posteriors.parent.mkdir(parents=True)
+    posteriors.write_text(json.dumps(metrics))
+    spec = SPEC | {"table": TABLE | {"readout": ["own", "posteriors"], "metrics": ["mAP"]}}
+    output = tmp_path / "toy.md"
+    tabulate(spec, output, output.with_suffix(".csv"), [posteriors, run.metrics])
+    own = json.loads(run.metrics.read_text())["test"]["image-to-text"]["mAP"]
+    text = output.read_text(encoding="utf-8")
+    assert "| mAP published | mAP reproduced | difference | mAP, class posteriors |" in text
+    shown = f"| CCA | 1 (deterministic) | 0.203 | {own:.3f} | {own - 0.203:+.3f} | 0.987 |"
+    assert shown in text
 
 
 def test_an_unpublished_row_is_refused_and_no_table_written(run_toy, tmp_path):
@@ -60,10 +87,20 @@ def test_an_unpublished_row_is_refused_and_no_table_written(run_toy, tmp_path):
     spec = SPEC | {"experiments": {"toy": EXPERIMENT | {"published": published}}}
     run = run_toy()
     with pytest.raises(CrossmodalError, match="no row SAM / Table 1 / Pascal Sentences / CCCA"):
-        tabulate(spec, tmp_path / "toy.md", [run.metrics])
+        tabulate(spec, tmp_path / "toy.md", tmp_path / "toy.csv", [run.metrics])
     assert not list(tmp_path.glob("toy.*"))
 
 
 def test_a_missing_run_is_named(tmp_path):
     with pytest.raises(CrossmodalError, match=r"toy/seed0\.json"):
-        tabulate(SPEC, tmp_path / "toy.md", [tmp_path / "toy" / "seed0.json"])
+        tabulate(SPEC, tmp_path / "toy.md", tmp_path / "toy.csv", [tmp_path / "toy" / "seed0.json"])
+
+
+def test_figures_have_the_names_of_what_they_show(run_toy, tmp_path):
+    table = TABLE | {"figures": ["sweep"], "margins": ["toy"]}
+    spec = SPEC | {"table": table, "figures": {"sweep": "mAP by margin"}}
+    tabulate(spec, tmp_path / "toy.md", tmp_path / "toy.csv", [run_toy().metrics])
+    shown = (tmp_path / "toy.md").read_text(encoding="utf-8")
+    assert "![mAP by margin](../figures/sweep.svg)" in shown
+    assert "![Margins by epoch: CCA](../figures/margins/toy.svg)" in shown
+    assert "![Learning curves: Toy](../figures/toy/learning.svg)" in shown

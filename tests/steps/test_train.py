@@ -7,18 +7,19 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from crossmodal.checkpoints import FOLDER
+from crossmodal.data.feature_file import read_features, write_features
 from crossmodal.errors import CrossmodalError
-from crossmodal.methods.base import Method
-from crossmodal.steps.train import MODEL_FILES, train
-from crossmodal.store import read_features, write_features
+from crossmodal.io.checkpoints import FOLDER
+from crossmodal.learning.method import Method
+from crossmodal.learning.model_folder import MODEL_FILES
+from crossmodal.steps.train import train
 
 SPEC = {
     "plugin": "toy",
     "options": {"noise": 0.0, "step": 1},
     "search": {},
     "views": {"image": "pixels", "text": "words"},
-    "labels": "single",
+    "relevance": "category",
     "code": "0123",
 }
 
@@ -60,7 +61,7 @@ def run(planted, tmp_path, monkeypatch):
         def make(kind, name, options, where):
             return Toy(**options, fitted=fitted, stop_at=stop_at)
 
-        monkeypatch.setattr("crossmodal.plugins.make", make)
+        monkeypatch.setattr("crossmodal.config.plugins.make", make)
         spec = SPEC | {"search": search or {}} | changes
         output = output or Path("models/toy/seed3")
         try:
@@ -81,7 +82,7 @@ def run(planted, tmp_path, monkeypatch):
 
 
 def facts_of(output):
-    return json.loads((output / "model.json").read_text())
+    return json.loads((output / "model.json").read_text())["fit"]
 
 
 def test_a_run_writes_model_facts_and_curve(run):
@@ -148,7 +149,7 @@ def test_a_finished_run_leaves_no_checkpoint(run):
     assert not list(FOLDER.rglob("model.*"))
 
 
-@pytest.mark.parametrize("changes", [{"code": "4567"}, {"seed": 4}, {"labels": "multi"}])
+@pytest.mark.parametrize("changes", [{"code": "4567"}, {"seed": 4}, {"relevance": "labels"}])
 def test_other_code_or_another_seed_or_protocol_starts_afresh(run, changes):
     search = {"noise": [0.9, 0.0]}
     run(search, stop_at=1)
@@ -186,7 +187,7 @@ def rewrite(run, change):
 
 def test_training_does_not_see_the_features_of_the_test_split(run):
     def spoil(content, in_test):
-        content.features[in_test] = np.nan
+        content.features[in_test] = 1e30
         return content
 
     rewrite(run, spoil)
@@ -208,7 +209,7 @@ def test_a_missing_input_is_named(run, name):
         run()
 
 
-def test_a_damaged_feature_file_is_named(run):
+def test_a_corrupt_feature_file_is_named(run):
     path = run.data.features / "words.h5"
     with h5py.File(path, "a") as file:
         del file["features"]

@@ -15,7 +15,7 @@ from pathlib import Path
 import yaml
 
 ROOT = Path(__file__).parents[2]
-PHASES = ("acquire", "prepare", "extract", "train", "evaluate", "all")
+PHASES = ("acquired", "prepared", "extracted", "trained", "evaluated", "all")
 RULE = re.compile(r"^(?:local)?rule (\w+):$", re.MULTILINE)
 CODE = ("Snakefile", "rules", "src", "profiles", "envs", "dvc.yaml", ".gitignore", ".dvc")
 NOT_CODE = shutil.ignore_patterns("__pycache__", "cache", "tmp", "config.local")
@@ -24,6 +24,7 @@ PARAMS = {
     "suite": "small",
     "suites": {"small": ["small"]},
     "seeds": 2,
+    "deterministic": True,
     "tables": {"small": {"title": "Small", "experiments": ["cca", "sam"], "metrics": ["mAP"]}},
     "figures": {},
     "experiments": {
@@ -31,7 +32,7 @@ PARAMS = {
             "label": name.upper(),
             "dataset": "scenes",
             "views": {"image": "fc7", "text": "bow"},
-            "labels": "single",
+            "relevance": "category",
             "method": name,
         }
         for name in ("cca", "sam")
@@ -52,7 +53,8 @@ PARAMS = {
             "backbone": "squeezenet1_1",
             "weights": "random",
             "crops": 1,
-            "resize": "warp256",
+            "resize": "warp",
+            "layers": "all",
             "tap": "post",
             "seed": 0,
         },
@@ -70,7 +72,7 @@ PARAMS = {
             "activation": 0.4,
             "slope": 0.1,
             "schedule": "sigmoid",
-            "input_norm": "zscore",
+            "scaling": "zscore",
             "learning_rate": 0.005,
             "momentum": 0.9,
             "decay": 0.000001,
@@ -79,6 +81,13 @@ PARAMS = {
         },
     },
 }
+
+
+class PlainDumper(yaml.SafeDumper):
+    """Writes no anchors, which params.yaml may not have."""
+
+    def ignore_aliases(self, data: object) -> bool:
+        return True
 
 
 class Project:
@@ -91,7 +100,8 @@ class Project:
         return yaml.safe_load((self.folder / "params.yaml").read_text())
 
     def write_params(self, params: dict) -> None:
-        (self.folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
+        text = yaml.dump(params, Dumper=PlainDumper, sort_keys=False)
+        (self.folder / "params.yaml").write_text(text)
 
     def start(self, *command: str) -> subprocess.Popen:
         """Start a command in a process group of its own."""
@@ -150,8 +160,11 @@ def jobs_run(output: str) -> Counter:
 
 SNAKEMAKE = ("snakemake", "--cores", "2")
 TIMINGS = ("fit_seconds", "peak_memory_mb")
-TABLE = {"figures": 1, "tabulate": 1, "merge": 1}
-ONE_METHOD = {"fit": 2, "embed": 2, "metrics": 2, "curves": 1, **TABLE}
+TABLE = {"draw_curves": 1, "tabulate": 1, "merge": 1}
+# SAM with its two seeds; CCA, in which nothing is random, with one
+ONE_METHOD = {"train": 2, "embed": 2, "evaluate": 2, "average_curves": 1, **TABLE}
+ONE_RUN = {"train": 1, "embed": 1, "evaluate": 1, "average_curves": 1, **TABLE}
+TWO_METHODS = {"train": 3, "embed": 3, "evaluate": 3, "average_curves": 2, **TABLE}
 
 
 def new_project(folder: Path) -> Project:
@@ -170,12 +183,13 @@ def new_project(folder: Path) -> Project:
 
 
 def metrics(project: Project) -> dict:
-    """All numbers of all runs, but how long they took."""
+    """All numbers of all runs, but how long they took, and digests of files that say so."""
     found = {}
     for path in sorted((project.folder / "results" / "runs").rglob("seed*.json")):
         content = json.loads(path.read_text())
         for name in TIMINGS:
             content["model"].pop(name)
+        content.pop("made")
         found[str(path.relative_to(project.folder))] = content
     return found
 

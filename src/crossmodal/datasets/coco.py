@@ -8,11 +8,12 @@ official validation images.
 from pathlib import Path
 from typing import ClassVar
 
-from crossmodal import karpathy
-from crossmodal.archives import Archive
-from crossmodal.datasets.base import Dataset, Source
-from crossmodal.prepared import SPLITS
-from crossmodal.writer import Writer
+from crossmodal.data.dataset import Dataset, Source
+from crossmodal.data.prepared import SPLITS
+from crossmodal.data.writer import Writer
+from crossmodal.datasets import _karpathy
+from crossmodal.io.archives import Archive
+from crossmodal.resources.sizes import Extent
 
 FILE = "dataset_coco.json"
 FOLDERS = ("train2014", "val2014")
@@ -27,10 +28,10 @@ class Coco(Dataset):
     licence = "captions CC BY 4.0; the photographs belong to Flickr users"
     citation = (
         "T.-Y. Lin et al., Microsoft COCO: Common objects in context, ECCV 2014; "
-        f"splits: {karpathy.CITATION}"
+        f"splits: {_karpathy.CITATION}"
     )
     sources: ClassVar = (
-        karpathy.SOURCE,
+        _karpathy.SOURCE,
         Source(
             "train2014.zip",
             (f"{HOST}/train2014.zip",),
@@ -51,12 +52,16 @@ class Coco(Dataset):
         """Images of each split."""
         return COUNTS
 
+    def extent(self) -> Extent:
+        """Photographs of 640 by 480 pixels."""
+        return Extent(self.counts(), captions=5, image=163e3, words=10.5, vocabulary=24_000)
+
     def prepare(self, raw: Path, out: Writer) -> None:
         """Read the split file, and the images in the order of their archives."""
-        images = karpathy.read_images(raw, FILE)
+        images = _karpathy.read_images(raw, FILE)
         by_split = {split: [i for i in images if i.split == split] for split in SPLITS}
         kept = [i for split, count in COUNTS.items() for i in by_split[split][:count]]
         for folder in FOLDERS:
             wanted = {image.file: image for image in kept if image.file.startswith(f"{folder}/")}
             with Archive(raw / f"{folder}.zip") as archive:
-                karpathy.write(archive, wanted, out)
+                _karpathy.write(archive, wanted, out)

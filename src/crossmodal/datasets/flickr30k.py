@@ -1,16 +1,17 @@
 """Flickr30k (Young et al. 2014): 31,014 photographs in Karpathy's splits, five captions each.
 
-Captions are those of the split file, which are as the authors' `results_20130124.token` before it
-was cut into words; the 769 photographs that the split file leaves out are left out.
+Captions are those of the split file: the authors' `results_20130124.token` before tokenisation. The
+769 photographs that the split file leaves out are left out.
 """
 
 from pathlib import Path
 from typing import ClassVar
 
-from crossmodal import karpathy
-from crossmodal.archives import Archive
-from crossmodal.datasets.base import Dataset, Source
-from crossmodal.writer import Writer
+from crossmodal.data.dataset import Dataset, Source
+from crossmodal.data.writer import Writer
+from crossmodal.datasets import _karpathy
+from crossmodal.io.archives import Archive
+from crossmodal.resources.sizes import Extent
 
 IMAGES, SPLITS = "flickr30k-images.tar.gz", "dataset_flickr30k.json"
 COUNTS = {"train": 29_000, "validation": 1014, "test": 1000}  # Vilalta et al. 2019, section 4.1
@@ -26,17 +27,23 @@ class Flickr30k(Dataset):
     licence = "research and education only; the photographs belong to Flickr users"
     citation = (
         "P. Young, A. Lai, M. Hodosh, J. Hockenmaier, From image descriptions to visual "
-        f"denotations, TACL 2, 2014; splits: {karpathy.CITATION}"
+        f"denotations, TACL 2, 2014; splits: {_karpathy.CITATION}"
     )
-    sources: ClassVar = (karpathy.SOURCE, Source(IMAGES, help=HELP))
+    sources: ClassVar = (_karpathy.SOURCE, Source(IMAGES, help=HELP))
 
     def counts(self) -> dict[str, int]:
         """Images of each split."""
         return COUNTS
 
+    def extent(self) -> Extent:
+        """Photographs of 500 by 375 pixels."""
+        return Extent(
+            self.counts(), captions=5, image=138e3, words=12, vocabulary=18_000, raw=4.4e9
+        )
+
     def prepare(self, raw: Path, out: Writer) -> None:
         """Read the split file, and the images in the order of their archive."""
-        images = karpathy.read_images(raw, SPLITS)
+        images = _karpathy.read_images(raw, SPLITS)
         with Archive(raw / IMAGES) as archive:
             members = {Path(member).name: member for member in archive.names}
-            karpathy.write(archive, {members.get(i.file, i.file): i for i in images}, out)
+            _karpathy.write(archive, {members.get(i.file, i.file): i for i in images}, out)

@@ -5,22 +5,26 @@ import sys
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+from pydantic import Field
 
-from crossmodal.archives import Archive
-from crossmodal.datasets.base import Dataset, Source
+from crossmodal.data.dataset import Dataset, Source
+from crossmodal.data.writer import Writer
+from crossmodal.datasets._flickr8k_classes import classes
 from crossmodal.errors import CrossmodalError
-from crossmodal.progress import track
-from crossmodal.rendering.speech import flac, in_processes, open_synthesiser, random_speech
-from crossmodal.writer import Writer
+from crossmodal.io.archives import Archive
+from crossmodal.io.progress import track
+from crossmodal.options import Strict
+from crossmodal.rendering.synthesiser import flac, in_processes, open_synthesiser, random_speech
+from crossmodal.resources.sizes import Extent
 
 HOSTS = (
     "https://github.com/jbrownlee/Datasets/releases/download/Flickr8k",
     "http://nlp.cs.illinois.edu/HockenmaierGroup/Framing_Image_Description",
 )
-HELP = "Its authors give it out at https://forms.illinois.edu/sec/1713398."
+HELP = "Request it from its authors at https://forms.illinois.edu/sec/1713398."
 IMAGES, TEXTS, CAPTIONS = "Flickr8k_Dataset.zip", "Flickr8k_text.zip", "Flickr8k.token.txt"
 LISTS = {
     "train": "Flickr_8k.trainImages.txt",
@@ -28,6 +32,7 @@ LISTS = {
     "test": "Flickr_8k.testImages.txt",
 }
 COUNTS = {"train": 6000, "validation": 1000, "test": 1000}
+COUNTS_IN_CLASSES = {"train": 1340, "validation": 210, "test": 219}
 CAPTIONS_PER_IMAGE = 5
 AUDIO, WAVS = "flickr_audio.tar.gz", "wav2capt.txt"
 TEXT_AND_IMAGES = tuple(
@@ -42,12 +47,17 @@ SEED, BATCH = 0, 500  # of synthetic speech; each batch has a process of its own
 
 
 class Flickr8k(Dataset):
-    """The official splits; captions of images in no split are left out.
+    """The official splits; captions of images in no split are left out."""
 
-    Args:
-        speech: 'none'; 'recorded': the captions as people read them aloud (Harwath and Glass 2015);
-            'synthetic': as espeak-ng does, in many voices.
-    """
+    class Options(Strict):
+        speech: Literal["none", "recorded", "synthetic"] = Field(
+            description="'recorded': the captions read aloud by people (Harwath and Glass 2015); "
+            "'synthetic': by espeak-ng, in many voices; 'none': texts alone."
+        )
+        classes: bool = Field(
+            description="Whether to keep only photographs of 20 classes, of up to 200 each: those "
+            "whose captions name one thing. The classes are no part of the published dataset."
+        )
 
     licence = (
         "research and education only; the photographs belong to Flickr users; recordings CC BY-SA"
@@ -58,35 +68,56 @@ class Flickr8k(Dataset):
     )
     sources = (*TEXT_AND_IMAGES, RECORDINGS)
 
-    def __init__(self, speech: Literal["none", "recorded", "synthetic"]) -> None:
-        self.speech = speech
-        self.sources = TEXT_AND_IMAGES + (RECORDINGS,) * (speech == "recorded")
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.sources = TEXT_AND_IMAGES + (RECORDINGS,) * (self.options.speech == "recorded")
 
     def counts(self) -> dict[str, int]:
-        """The official splits."""
-        return COUNTS
+        """The official splits, or those of their photographs that have a class."""
+        return COUNTS_IN_CLASSES if self.options.classes else COUNTS
+
+    def extent(self) -> Extent:
+        """Photographs of 500 by 375 pixels; clips of four seconds."""
+        clips = 0 if self.options.speech == "none" else CAPTIONS_PER_IMAGE
+        recordings = 4.2e9 if self.options.speech == "recorded" else 0
+        return Extent(
+            self.counts(),
+            captions=CAPTIONS_PER_IMAGE,
+            labels=20 if self.options.classes else 0,
+            image=138e3,
+            clip=4 if clips else 0,
+            clips=clips,
+            words=11,
+            vocabulary=8_900,
+            raw=1.12e9 + recordings,
+        )
 
     def prepare(self, raw: Path, out: Writer) -> None:
         """Read the archives; see `Dataset.prepare`."""
-        texts = _write_images(raw, out)
+        texts = _write_images(raw, out, self.options.classes)
         spoken: Iterable[tuple[str, bytes | None]] = dict.fromkeys(texts).items()
         suffix = ""
-        if self.speech == "recorded":
+        if self.options.speech == "recorded":
             spoken, suffix = _recorded(raw / AUDIO, texts), ".wav"
-        elif self.speech == "synthetic":
+        elif self.options.speech == "synthetic":
             spoken, suffix = _synthetic(texts), ".flac"
-        for id, audio in track(spoken, len(texts), f"prepare flickr8k, speech: {self.speech}"):
+        for id, audio in track(
+            spoken, len(texts), f"prepare flickr8k, speech: {self.options.speech}"
+        ):
             out.caption(id, _item_of(id), texts[id], audio, suffix)
 
 
-def _write_images(raw: Path, out: Writer) -> dict[str, str]:
-    """Write the listed images; text of each of their captions, by caption id."""
+def _write_images(raw: Path, out: Writer, with_class: bool) -> dict[str, str]:
+    """Write the listed images, or those with a class; text of each caption, by caption id."""
     found = {}
     with Archive(raw / TEXTS) as texts, Archive(raw / IMAGES) as images:
         captions = _read_captions(texts.text(CAPTIONS))
         members = {Path(member).name: member for member in images.names}
         lists = {split: texts.text(name).split() for split, name in LISTS.items()}
         files = [(split, file) for split, listed in lists.items() for file in listed]
+        category = classes(captions) if with_class else {}
+        if with_class:
+            files = [(split, file) for split, file in files if file in category]
         for split, file in track(files, len(files), "prepare flickr8k"):
             if file not in members or len(captions[file]) < CAPTIONS_PER_IMAGE:
                 raise CrossmodalError(
@@ -95,7 +126,7 @@ def _write_images(raw: Path, out: Writer) -> dict[str, str]:
                     "again"
                 )
             image = images.read(members[file])
-            out.item(Path(file).stem, split, image=image, suffix=".jpg")
+            out.item(Path(file).stem, split, category.get(file, ""), image=image, suffix=".jpg")
             for number, text in sorted(captions[file].items())[:CAPTIONS_PER_IMAGE]:
                 found[f"{Path(file).stem}#{number}"] = text
     return found
@@ -131,8 +162,8 @@ def _recorded(path: Path, texts: Collection[str]) -> Iterator[tuple[str, bytes]]
         silent = {_item_of(id) for id in texts} - {_item_of(id) for id in wanted.values()}
         if silent:
             raise CrossmodalError(
-                f"{path}: {len(silent)} images have no recording, {min(silent)!r} say; delete the "
-                "archive and download it again"
+                f"{path}: {len(silent)} images have no recording, for example {min(silent)!r}; "
+                "delete the archive and download it again"
             )
         if missing := sorted(set(texts) - set(wanted.values())):
             print(f"{path}: captions without a recording are left out: {missing}", file=sys.stderr)

@@ -1,7 +1,7 @@
 """MIRFLICKR-25000 (Huiskes and Lew 2008): photographs with the tags of their owners, 38 labels.
 
 The labels are 24 potential and 14 relevant ones ("bird", and "bird_r1" if it is what the photograph
-is about). The texts of CMOLRS are how often each of 2,000 tags was given (Srivastava and
+is about). The texts of CMOLRS are the counts of 2,000 tags (Srivastava and
 Salakhutdinov 2012): the published feature `tags`. Photographs without any of them, or without a
 label, are left out.
 """
@@ -9,18 +9,18 @@ label, are left out.
 import io
 from collections import defaultdict
 from pathlib import Path, PurePosixPath
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse
-from pydantic import Field
 
-from crossmodal.archives import Archive
-from crossmodal.datasets.base import Dataset, Source
+from crossmodal.data.dataset import Source
+from crossmodal.data.writer import Writer
+from crossmodal.datasets._two_parts import TwoParts
 from crossmodal.errors import CrossmodalError
-from crossmodal.progress import track
-from crossmodal.splits import HeldOut
-from crossmodal.writer import Writer
+from crossmodal.io.archives import Archive
+from crossmodal.io.progress import track
+from crossmodal.resources.sizes import Extent
 
 HOSTS = (
     "http://press.liacs.nl/mirflickr/mirflickr25k.v3b",
@@ -29,17 +29,13 @@ HOSTS = (
 IMAGES, LABELS = "mirflickr25k.zip", "mirflickr25k_annotations_v080.zip"
 TAGS = "flickr_data.tar.gz"
 PHOTOGRAPHS, TRAIN_PHOTOGRAPHS = 25_000, 15_000
-COUNTS = {"train": 12144, "test": 7958}
 
 
-class MirFlickr(Dataset):
-    """Photographs 1 to 15,000 train, the others test; multi-label.
+class MirFlickr(TwoParts):
+    """Photographs 1 to 15,000 train, the others test; multi-label."""
 
-    Args:
-        validation: Items drawn at random from the training part, for validation.
-        seed: Seeds the draw.
-    """
-
+    parts: ClassVar = {"train": 12144, "test": 7958}
+    basis = "CMOLRS prints these numbers, but which photographs they are is inferred"
     licence = "photographs: Creative Commons, each its own; annotations: research"
     citation = (
         "M. J. Huiskes, M. S. Lew, The MIR Flickr retrieval evaluation, MIR 2008; "
@@ -61,28 +57,24 @@ class MirFlickr(Dataset):
         ),
     )
 
-    def __init__(
-        self,
-        validation: Annotated[int, Field(ge=1, lt=12144)],
-        seed: Annotated[int, Field(ge=0)],
-    ) -> None:
-        self.held_out = HeldOut(COUNTS, validation, seed)
-
-    def counts(self) -> dict[str, int]:
-        """CMOLRS's counts, with validation items taken out of the training part."""
-        return self.held_out.counts()
+    def extent(self) -> Extent:
+        """Photographs of 500 by 375 pixels."""
+        return Extent(
+            self.counts(), labels=38, image=120e3, words=9, columns={"tags": 2000}, raw=3.2e9
+        )
 
     def prepare(self, raw: Path, out: Writer) -> None:
         """Read photographs, labels and tags; see `Dataset.prepare`."""
         tags, labels = _read_tags(raw / TAGS), _read_labels(raw / LABELS)
         tagged = np.diff(tags.indptr) > 0
         kept = [n for n in range(1, PHOTOGRAPHS + 1) if tagged[n - 1] and n in labels]
+        parts = ["train" if number <= TRAIN_PHOTOGRAPHS else "test" for number in kept]
+        self.sizes.check(parts, "train", out.folder)
         with Archive(raw / IMAGES) as images:
             root = images.locate("im1.jpg").removesuffix("im1.jpg")
-            for place, number in enumerate(track(kept, len(kept), "prepare mirflickr")):
+            for index, number in enumerate(track(kept, len(kept), "prepare mirflickr")):
                 id = f"im{number}"
-                part = "train" if number <= TRAIN_PHOTOGRAPHS else "test"
-                split = self.held_out.split(part, place)
+                split = self.held_out.split(parts[index], index)
                 image = images.read(f"{root}{id}.jpg")
                 out.item(id, split, labels=labels[number], image=image, suffix=".jpg")
                 text = _read_text(images, f"{root}meta/tags/tags{number}.txt")
@@ -110,7 +102,7 @@ def _read_labels(path: Path) -> dict[int, tuple[str, ...]]:
                 for line, number in enumerate(archive.text(member).split(), 1):
                     if not (number.isdigit() and 1 <= int(number) <= PHOTOGRAPHS):
                         raise CrossmodalError(
-                            f"{path}: {member}: line {line}: {number!r} is not of "
+                            f"{path}: {member}: line {line}: {number!r} is not in "
                             f"1..{PHOTOGRAPHS}; get the archive again"
                         )
                     labels[int(number)].append(name.stem)
@@ -118,7 +110,7 @@ def _read_labels(path: Path) -> dict[int, tuple[str, ...]]:
 
 
 def _read_tags(path: Path) -> scipy.sparse.csr_matrix:
-    """How often each tag was given to each photograph, (photographs, tags)."""
+    """Counts of each tag of each photograph, (photographs, tags)."""
     with Archive(path) as archive:
         member = archive.locate("text_all_2000_labelled.npz")
         content = archive.read(member)

@@ -7,16 +7,19 @@ tags of a photograph, which may have none, are its caption.
 """
 
 from pathlib import Path, PurePosixPath
-from typing import Annotated, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from crossmodal.archives import Archive
-from crossmodal.datasets.base import Dataset, Source
+from crossmodal.data.dataset import Dataset, Source
+from crossmodal.data.writer import Writer
+from crossmodal.datasets._sizes import Sizes, SizesOption
 from crossmodal.errors import CrossmodalError
-from crossmodal.progress import track
-from crossmodal.writer import Writer
+from crossmodal.io.archives import Archive
+from crossmodal.io.progress import track
+from crossmodal.options import Strict
+from crossmodal.resources.sizes import Extent
 
 SITE = "https://lms.comp.nus.edu.sg/wp-content/uploads/2019/research/nuswide"
 HOSTS = (SITE, "http://dl.nextcenter.org/public/nuswide")
@@ -25,7 +28,7 @@ LABELS, TAGS, IMAGES = "Groundtruth.zip", "NUS_WID_Tags.zip", "Flickr.zip"
 IMAGES_HELP = (
     f"The authors send the photographs on request, see {SITE}/NUS-WIDE.html: pack the folder "
     f"Flickr, with its 704 sub-folders, as {IMAGES}. Their list of addresses, NUS-WIDE-urls.rar, "
-    "does not do: many photographs are gone, and no split of the papers would be complete."
+    "does not suffice: many photographs are no longer online, so no split would be complete."
 )
 PHOTOGRAPHS, PER_CONCEPT = 269_648, 1000
 # as SAM prints them
@@ -41,19 +44,43 @@ COUNTS = {
     "81": {"train": 79659, "test": 53550},
 }
 VALIDATION_FROM = {"10k": "train", "top10": "test", "81": "train"}
+BASES = {
+    "top10": "SAM prints neither number: they are inferred from its 23,661 test items",
+    "81": "CMOLRS prints these numbers, but which photographs they are is inferred",
+}
 
 
 class NusWide(Dataset):
-    """The official lists, labels and tags, cut to what a paper uses.
+    """The official lists, labels and tags, cut to what a paper uses."""
 
-    Args:
-        protocol: '10k': 1,000 photographs of each of ten concepts, a tenth of them for testing;
-            'top10': all photographs of ten concepts, in the official parts; '81': all photographs
-            with a tag of the 1,000 and a concept among their tags, in the official parts.
-        validation: Items drawn for validation: of each concept as many (10k), from the test part
-            (top10), or from the training part (81).
-        seed: Seeds the draws.
-    """
+    class Options(Strict):
+        protocol: Protocol = Field(
+            description="'10k': 1,000 photographs of each of ten concepts, a tenth of them for "
+            "testing; 'top10': all photographs of ten concepts, in the official parts; '81': all "
+            "photographs with a tag of the 1,000 and a concept among their tags, in the official "
+            "parts."
+        )
+        validation: int = Field(
+            ge=1,
+            description="Number of validation items: the same number of each concept (10k), from "
+            "the test part (top10), or from the training part (81).",
+        )
+        seed: int = Field(ge=0, description="Seed of the draws.")
+        sizes: SizesOption
+
+        @model_validator(mode="after")
+        def _can_be_drawn(self) -> Self:
+            parts = self.sizes.model_dump() if self.sizes else COUNTS[self.protocol]
+            available = parts[VALIDATION_FROM[self.protocol]]
+            balanced = self.protocol == "10k"
+            if balanced and self.sizes:
+                raise ValueError("sizes are those of the draw for '10k'; set null")
+            if self.validation >= available or (balanced and self.validation % 10):
+                raise ValueError(
+                    f"validation is {self.validation}, but is drawn from {available} items"
+                    + " of ten concepts, equally" * balanced
+                )
+            return self
 
     licence = "research, on request; the photographs belong to Flickr users"
     citation = "T.-S. Chua et al., NUS-WIDE: a real-world web image database, CIVR 2009"
@@ -69,24 +96,31 @@ class NusWide(Dataset):
         Source(IMAGES, help=IMAGES_HELP),
     )
 
-    def __init__(
-        self,
-        protocol: Protocol,
-        validation: Annotated[int, Field(ge=1)],
-        seed: Annotated[int, Field(ge=0)],
-    ) -> None:
-        self.parts, self.drawn_from = COUNTS[protocol], VALIDATION_FROM[protocol]
-        if validation >= self.parts[self.drawn_from] or (protocol == "10k" and validation % 10):
-            raise ValueError(
-                f"validation is {validation}, but is drawn from {self.parts[self.drawn_from]} items"
-                + " of ten concepts, equally" * (protocol == "10k")
-            )
-        self.protocol, self.validation, self.seed = protocol, validation, seed
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        protocol = self.options.protocol
+        self.sizes = Sizes(COUNTS[protocol], self.options.sizes, BASES.get(protocol, ""))
+        self.validation_from = VALIDATION_FROM[protocol]
 
     def counts(self) -> dict[str, int]:
         """The papers' counts, with validation items taken out of one part."""
-        left = self.parts[self.drawn_from] - self.validation
-        return {**self.parts, self.drawn_from: left, "validation": self.validation}
+        parts, part, size = self.sizes.parts, self.validation_from, self.options.validation
+        return {**parts, part: parts[part] - size, "validation": size}
+
+    def departure(self) -> str:
+        """See `Dataset.departure`."""
+        return self.sizes.departure()
+
+    def extent(self) -> Extent:
+        """Tags alone; an archive of 270,000 photographs."""
+        return Extent(
+            self.counts(),
+            labels=81 if self.options.protocol == "81" else 10,
+            image=100e3,
+            words=8,
+            columns={"tags": 1000},
+            raw=30e9,
+        )
 
     def prepare(self, raw: Path, out: Writer) -> None:
         """Read lists, labels, tags and photographs; see `Dataset.prepare`."""
@@ -97,12 +131,14 @@ class NusWide(Dataset):
             concept_tags = _flags(archive, "AllTags81.txt", PHOTOGRAPHS)
             captions = _read_captions(archive, paths)
         splits = self._split(labels, concepts, trained, tags.any(1) & concept_tags.any(1))
+        if self.options.protocol in BASES:
+            self.sizes.check(splits.values(), self.validation_from, out.folder)
         with Archive(raw / IMAGES) as images:
             root = images.locate(paths[0]).removesuffix(paths[0])
-            for row in track(splits, len(splits), f"nuswide {self.protocol}"):
+            for row in track(splits, len(splits), f"nuswide {self.options.protocol}"):
                 id = paths[row].removesuffix(".jpg")
                 names = tuple(concepts[c] for c in np.flatnonzero(labels[row]))
-                category = "" if self.protocol == "81" else names[0]
+                category = "" if self.options.protocol == "81" else names[0]
                 image = images.read(f"{root}{paths[row]}")
                 out.item(id, splits[row], category, names, image, ".jpg")
                 out.caption(f"{id}#0", id, captions[row], tags=True)
@@ -119,26 +155,27 @@ class NusWide(Dataset):
             trained: Whether a photograph is of the official training part, (n,).
             tagged: Whether it has tags, (n,).
         """
-        rng = np.random.default_rng(self.seed)
+        protocol, rng = self.options.protocol, np.random.default_rng(self.options.seed)
         parts = np.where(trained, "train", "test").astype("<U10")
-        if self.protocol == "81":
+        if protocol == "81":
             kept = np.flatnonzero(tagged)
         else:
             ten = [concepts.index(name) for name in TOP10]
             kept = np.flatnonzero((labels.sum(1) == 1) & labels[:, ten].any(1))
-        if self.protocol == "10k":
+        if protocol == "10k":
             kept = self._draw_10k(kept, labels[kept].argmax(1), parts, rng)
         else:
-            source = kept[parts[kept] == self.drawn_from]
-            size = min(self.validation, len(source))  # too few are told by the counts
+            source = kept[parts[kept] == self.validation_from]
+            # a part that is too small is refused afterwards
+            size = min(self.options.validation, len(source))
             parts[rng.choice(source, size, replace=False)] = "validation"
         return {int(row): str(parts[row]) for row in kept}
 
     def _draw_10k(
         self, rows: np.ndarray, concept: np.ndarray, parts: np.ndarray, rng: np.random.Generator
     ) -> np.ndarray:
-        """Draw as many rows of each concept, and their parts; the official ones do not matter."""
-        validation, test = self.validation // 10, self.parts["test"] // 10
+        """Draw the same number of rows, and their parts, from each concept."""
+        validation, test = self.options.validation // 10, COUNTS["10k"]["test"] // 10
         drawn = []
         for number in np.unique(concept):
             chosen = rng.permutation(rows[concept == number])[:PER_CONCEPT]
@@ -182,7 +219,7 @@ def _read_labels(raw: Path) -> tuple[list[str], np.ndarray]:
 def _read_captions(archive: Archive, paths: list[str]) -> list[str]:
     """All tags of each photograph; lines are <number of the photograph> <tag> <tag> ..."""
     captions: list[str] = []
-    # not splitlines: tags may hold what Python takes for an end of line
+    # not splitlines: tags may contain characters that Python counts as line ends
     for path, line in zip(paths, archive.text("All_Tags.txt").split("\n"), strict=False):
         number, *tags = line.split() or [""]
         if PurePosixPath(path).stem.rpartition("_")[2] != number:
@@ -190,8 +227,8 @@ def _read_captions(archive: Archive, paths: list[str]) -> list[str]:
         captions.append(" ".join(tags))
     if len(captions) != len(paths):
         raise CrossmodalError(
-            f"{archive.path}: All_Tags.txt: line {len(captions) + 1} is not of the photograph "
-            f"{paths[len(captions)]!r}; get the archive again"
+            f"{archive.path}: All_Tags.txt: line {len(captions) + 1} does not belong to "
+            f"photograph {paths[len(captions)]!r}; get the archive again"
         )
     return captions
 
@@ -199,7 +236,7 @@ def _read_captions(archive: Archive, paths: list[str]) -> list[str]:
 def _flags(archive: Archive, name: str, rows: int) -> np.ndarray:
     """A text file of zeros and ones with spaces between, (rows, columns) bool.
 
-    The largest has 540 MB, so it is read as it is: every character but spaces is one flag.
+    The largest has 540 MB, so it is not parsed: every character that is not white space is a flag.
     """
     characters = np.frombuffer(archive.read(archive.locate(name)), np.uint8)
     marks = characters[characters > ord(" ")]

@@ -8,17 +8,19 @@ import re
 from collections import defaultdict
 from html.parser import HTMLParser
 from pathlib import Path, PurePosixPath
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
 
-from crossmodal.archives import Archive
-from crossmodal.datasets.base import Dataset, Source
+from crossmodal.data.dataset import Dataset, Source
+from crossmodal.data.prepared import SPLITS
+from crossmodal.data.writer import Writer
 from crossmodal.errors import CrossmodalError
-from crossmodal.prepared import SPLITS
-from crossmodal.progress import track
-from crossmodal.writer import Writer
+from crossmodal.io.archives import Archive
+from crossmodal.io.progress import track
+from crossmodal.options import Strict
+from crossmodal.resources.sizes import Extent
 
 PAGE, IMAGES = "index.html", "VOCtrainval_14-Jul-2008.tar"
 ADDRESS = "http://vision.cs.uiuc.edu/pascal-sentences/"
@@ -28,11 +30,12 @@ SIZES = (40, 5, 5)
 
 
 class PascalSentences(Dataset):
-    """SAM's protocol: every category split 40, 5, 5 at random.
+    """SAM's protocol: every category split 40, 5, 5 at random."""
 
-    Args:
-        seed: Seeds the split, of which the papers publish the sizes alone.
-    """
+    class Options(Strict):
+        seed: int = Field(
+            ge=0, description="Seed of the split, of which the papers publish the sizes alone."
+        )
 
     licence = "research; the photographs belong to Flickr users"
     citation = (
@@ -53,12 +56,15 @@ class PascalSentences(Dataset):
         ),
     )
 
-    def __init__(self, seed: Annotated[int, Field(ge=0)]) -> None:
-        self.seed = seed
-
     def counts(self) -> dict[str, int]:
         """800, 100, 100."""
         return {split: CATEGORIES * size for split, size in zip(SPLITS, SIZES, strict=True)}
+
+    def extent(self) -> Extent:
+        """Photographs of 500 by 375 pixels."""
+        return Extent(
+            self.counts(), captions=5, labels=20, image=90e3, words=10, vocabulary=3_000, raw=580e6
+        )
 
     def prepare(self, raw: Path, out: Writer) -> None:
         """Read the page, and its photographs from the archive; see `Dataset.prepare`."""
@@ -81,7 +87,7 @@ class PascalSentences(Dataset):
     def _split(self, files: list[str]) -> dict[str, str]:
         """Split of each photograph, the same number from each category."""
         shuffled = defaultdict(list)
-        for file in np.random.default_rng(self.seed).permutation(files).tolist():
+        for file in np.random.default_rng(self.options.seed).permutation(files).tolist():
             shuffled[file.split("/")[0]].append(file)
         order = [split for split, size in zip(SPLITS, SIZES, strict=True) for _ in range(size)]
         for category, members in shuffled.items():
@@ -96,7 +102,7 @@ class PascalSentences(Dataset):
 class _Page(HTMLParser):
     """Captions by `<category>/<file>.jpg`, in the page's order.
 
-    A photograph stands in one cell of a table, its captions in the cells that follow.
+    A photograph is in one cell of a table, its captions are in the cells that follow.
     """
 
     FILE = re.compile(r"([a-z]+/[^/]+\.jpg)$")
@@ -106,7 +112,7 @@ class _Page(HTMLParser):
         self.captions: dict[str, list[str]] = {}
         self._cell, self._file = "", ""
         try:
-            # no word is lost where a dash or a quotation mark is not UTF-8
+            # some dashes and quotation marks are not UTF-8
             self.feed(path.read_text(encoding="utf-8", errors="replace"))
         except OSError as error:
             raise CrossmodalError(f"{path}: {error}; get the file again") from error
@@ -118,7 +124,7 @@ class _Page(HTMLParser):
         if tag == "img" and (found := self.FILE.search(dict(attrs).get("src") or "")):
             self._file = found[1]
             if self._file in self.captions:
-                raise CrossmodalError(f"{PAGE}: {self._file!r} is there twice; get the page again")
+                raise CrossmodalError(f"{PAGE}: {self._file!r} occurs twice; get the page again")
             self.captions[self._file] = []
         if tag == "td":
             self._cell = ""
@@ -128,7 +134,7 @@ class _Page(HTMLParser):
         self._cell += data
 
     def handle_endtag(self, tag: str) -> None:
-        """The end of a cell: what stands in it is a caption of the last photograph."""
+        """The end of a cell: its text is a caption of the last photograph."""
         if tag == "td":
             text = " ".join(self._cell.split())
             if text and self._file:

@@ -1,26 +1,26 @@
 """PASCAL VOC 2007 (Everingham et al. 2010) with the tags of Hwang and Grauman (2010).
 
 9,963 photographs and 20 classes, one or more per photograph. The tags were collected from crowd
-workers; their release numbers its 399 words and does not spell them, so texts are given as counts
-alone: the published feature `tags`. As in CMOLRS, the official training and test parts are used,
+workers; the release numbers its 399 words without spelling them, so texts are counts alone: the
+published feature `tags`. As in CMOLRS, the official training and test parts are used,
 and photographs without tags left out.
 """
 
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from pydantic import Field
 
-from crossmodal.archives import Archive
-from crossmodal.datasets.base import Dataset, Source
+from crossmodal.data.dataset import Source
+from crossmodal.data.writer import Writer
+from crossmodal.datasets._two_parts import TwoParts
 from crossmodal.errors import CrossmodalError
-from crossmodal.matlab import read_matlab
-from crossmodal.progress import track
-from crossmodal.splits import HeldOut
-from crossmodal.writer import Writer
+from crossmodal.io.archives import Archive
+from crossmodal.io.matlab import read_matlab
+from crossmodal.io.progress import track
+from crossmodal.resources.sizes import Extent
 
 HOSTS = (
     "http://host.robots.ox.ac.uk/pascal/VOC/voc2007",
@@ -38,7 +38,6 @@ PARTS = {
     "train": ("VOCtrainval_06-Nov-2007.tar", "trainval", "train.mat"),
     "test": ("VOCtest_06-Nov-2007.tar", "test", "test.mat"),
 }
-COUNTS = {"train": 5000, "test": 4919}
 WORDS = 399
 CLASSES = (
     *("aeroplane", "bicycle", "bird", "boat", "bottle", "bus", "car", "cat", "chair", "cow"),
@@ -51,14 +50,11 @@ def _archive(file: str, sha256: str, size: int) -> Source:
     return Source(file, tuple(f"{host}/{file}" for host in HOSTS), sha256, size, HELP)
 
 
-class Voc2007(Dataset):
-    """The official parts, multi-label, with the counts of 399 tags.
+class Voc2007(TwoParts):
+    """The official parts, multi-label, with the counts of 399 tags."""
 
-    Args:
-        validation: Items drawn at random from the training part, for validation.
-        seed: Seeds the draw.
-    """
-
+    parts: ClassVar = {"train": 5000, "test": 4919}
+    basis = "CMOLRS prints these numbers, but that they are the photographs with tags is inferred"
     licence = "research; the photographs belong to Flickr users"
     citation = (
         "M. Everingham et al., The PASCAL visual object classes challenge, IJCV 88, 2010; "
@@ -80,29 +76,28 @@ class Voc2007(Dataset):
         Source("test.mat", help=TAGS_HELP),
     )
 
-    def __init__(
-        self,
-        validation: Annotated[int, Field(ge=1, lt=5000)],
-        seed: Annotated[int, Field(ge=0)],
-    ) -> None:
-        self.held_out = HeldOut(COUNTS, validation, seed)
-
-    def counts(self) -> dict[str, int]:
-        """CMOLRS's counts, with validation items taken out of the training part."""
-        return self.held_out.counts()
+    def extent(self) -> Extent:
+        """Photographs of 500 by 375 pixels."""
+        return Extent(self.counts(), labels=20, image=90e3, columns={"tags": 399}, raw=3e6)
 
     def prepare(self, raw: Path, out: Writer) -> None:
         """Read photographs, classes and tags; see `Dataset.prepare`."""
         rows = []
+        tagged = {
+            part: [(file, row) for file, row in _read_tags(raw / tags) if row.any()]
+            for part, (_, _, tags) in PARTS.items()
+        }
+        parts = [part for part, photographs in tagged.items() for _ in photographs]
+        self.sizes.check(parts, "train", out.folder)
         for part, (archive, image_set, tags) in PARTS.items():
-            tagged = [(file, row) for file, row in _read_tags(raw / tags) if row.any()]
+            size = len(tagged[part])
             with Archive(raw / archive) as opened:
                 labels = _read_labels(opened, image_set)
-                for place, (file, row) in enumerate(track(tagged, len(tagged), f"voc2007 {part}")):
+                for index, (file, row) in enumerate(track(tagged[part], size, f"voc2007 {part}")):
                     id = Path(file).stem
                     if id not in labels:
                         raise CrossmodalError(f"{raw / tags}: {file!r} is not in {archive}")
-                    split = self.held_out.split(part, place)
+                    split = self.held_out.split(part, index)
                     image = opened.read(f"VOCdevkit/VOC2007/JPEGImages/{id}.jpg")
                     out.item(id, split, labels=labels[id], image=image, suffix=".jpg")
                     rows.append(row)
@@ -110,7 +105,7 @@ class Voc2007(Dataset):
 
 
 def _read_labels(archive: Archive, image_set: str) -> dict[str, tuple[str, ...]]:
-    """Classes of each photograph; what is hard to see (0) is there all the same."""
+    """Classes of each photograph, difficult ones (0) included."""
     labels: dict[str, list[str]] = defaultdict(list)
     for name in CLASSES:
         file = f"ImageSets/Main/{name}_{image_set}.txt"
@@ -142,5 +137,5 @@ def _count_tags(entry: Any, where: str) -> tuple[str, np.ndarray]:
     except (TypeError, KeyError, ValueError, IndexError) as error:
         raise CrossmodalError(f"{where}: no field {error}; get the file again") from error
     if tags.size and not 1 <= tags.min() <= tags.max() <= WORDS:
-        raise CrossmodalError(f"{where}: {file!r} has a tag that is not of 1..{WORDS}")
+        raise CrossmodalError(f"{where}: {file!r} has a tag that is not in 1..{WORDS}")
     return file, np.bincount(tags - 1, minlength=WORDS).astype(np.uint8)

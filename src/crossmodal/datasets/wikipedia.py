@@ -1,23 +1,30 @@
 """Wikipedia featured articles (Rasiwasia et al. 2010): 2,866 image-text pairs, 10 categories.
 
-The pairs come with the authors' own features: 128-d SIFT histograms and 10-d LDA topic proportions.
+The pairs come with the authors' own features: 128-d SIFT histograms and 10-d LDA topic proportions;
+the whole archive holds their photographs and articles too.
 The publisher has a training and a test part and no validation part. CMOLRS tests on all 693 test
 items, so its validation items are drawn from the training part; SAM, as all who follow Peng et al.,
 tests on 462 of them, and its validation items are the other 231.
 """
 
+import html
+import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from crossmodal.datasets.base import Dataset, Source
+from crossmodal.data.dataset import Dataset, Source
+from crossmodal.data.held_out import HeldOut
+from crossmodal.data.writer import Writer
 from crossmodal.errors import CrossmodalError
-from crossmodal.matlab import read_matlab
-from crossmodal.splits import HeldOut
-from crossmodal.writer import Writer
+from crossmodal.io.archives import Archive
+from crossmodal.io.matlab import read_matlab
+from crossmodal.io.progress import track
+from crossmodal.options import Strict
+from crossmodal.resources.sizes import Extent
 
 ARCHIVE = "http://www.svcl.ucsd.edu/projects/crossmodal/wikipedia_dataset.zip"
 PARTS = {"train": ("trainset_txt_img_cat.list", "tr"), "test": ("testset_txt_img_cat.list", "te")}
@@ -42,60 +49,110 @@ def _source(file: str, sha256: str) -> Source:
     return Source(file, (f"{ARCHIVE}#{file}",), sha256, help=help_text)
 
 
-class Wikipedia(Dataset):
-    """The official training and test parts, with the published SIFT and LDA features.
+LISTS_AND_FEATURES = (
+    _source("categories.list", "4929f3ee00e9de9ffe11f9ab18fc8919b0f6182cc801309409df2f2d05e2b0f5"),
+    _source(
+        "trainset_txt_img_cat.list",
+        "30c1ba8afbe90da5986de9b12496b6dd2e4680d3876b79ab7aae2e437d5819a3",
+    ),
+    _source(
+        "testset_txt_img_cat.list",
+        "ec3123ee31cc89dd95fbeb23eb73b2ecfd1d8909bba863723471aad99408c1eb",
+    ),
+    _source("raw_features.mat", "ca628f765a69575e168ab29eb97f5ade12fadf47b31de1328c7ff631c7f225ae"),
+)
+PACKED = Source(ARCHIVE.rsplit("/", 1)[1], (ARCHIVE,), help=f"Get it from its authors, {ARCHIVE}.")
+TEXT = re.compile("<text>(.*)</text>", re.DOTALL)
 
-    Args:
-        protocol: 'cmolrs': validation items are drawn at random from the training part; 'sam': they
-            are the published 231 of the test part.
-        validation: How many they are.
-        seed: Seeds the draw.
-    """
+
+class Wikipedia(Dataset):
+    """The official training and test parts, with the published SIFT and LDA features."""
+
+    class Options(Strict):
+        protocol: Literal["cmolrs", "sam"] = Field(
+            description="'cmolrs': validation items are drawn from the training part; 'sam': they "
+            "are the published 231 of the test part."
+        )
+        validation: int = Field(ge=1, lt=2173, description="Number of validation items.")
+        seed: int = Field(ge=0, description="Seed of the draw.")
+        media: bool = Field(
+            description="Whether items have their photograph and their article, from the whole "
+            "archive, for other features than the published ones."
+        )
+
+        @model_validator(mode="after")
+        def _as_published(self) -> Self:
+            published = len(SAM_VALIDATION.split())
+            if self.protocol == "sam" and self.validation != published:
+                raise ValueError(f"validation is {self.validation}, but 'sam' has {published}")
+            return self
 
     licence = "Wikipedia texts: CC BY-SA; images: their own licences; features: research use"
     citation = "N. Rasiwasia et al., A new approach to cross-modal multimedia retrieval, MM 2010"
-    sources: ClassVar = (
-        _source(
-            "categories.list", "4929f3ee00e9de9ffe11f9ab18fc8919b0f6182cc801309409df2f2d05e2b0f5"
-        ),
-        _source(
-            "trainset_txt_img_cat.list",
-            "30c1ba8afbe90da5986de9b12496b6dd2e4680d3876b79ab7aae2e437d5819a3",
-        ),
-        _source(
-            "testset_txt_img_cat.list",
-            "ec3123ee31cc89dd95fbeb23eb73b2ecfd1d8909bba863723471aad99408c1eb",
-        ),
-        _source(
-            "raw_features.mat", "ca628f765a69575e168ab29eb97f5ade12fadf47b31de1328c7ff631c7f225ae"
-        ),
-    )
+    sources = (*LISTS_AND_FEATURES, PACKED)
 
-    def __init__(
-        self,
-        protocol: Literal["cmolrs", "sam"],
-        validation: Annotated[int, Field(ge=1, lt=2173)],
-        seed: Annotated[int, Field(ge=0)],
-    ) -> None:
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.sources = LISTS_AND_FEATURES + (PACKED,) * self.options.media
         part, published = "train", None
-        if protocol == "sam":
+        if self.options.protocol == "sam":
             part, published = "test", frozenset(map(int, SAM_VALIDATION.split()))
-            if validation != len(published):
-                raise ValueError(f"validation is {validation}, but 'sam' has {len(published)}")
-        self.held_out = HeldOut(COUNTS, validation, seed, part, published)
+        self.held_out = HeldOut(COUNTS, self.options.validation, self.options.seed, part, published)
 
     def counts(self) -> dict[str, int]:
         """Published counts, with validation items taken out of one part."""
         return self.held_out.counts()
 
+    def extent(self) -> Extent:
+        """Both matrices; with `media`, photographs and an article of 200 words each."""
+        media = self.options.media
+        return Extent(
+            self.counts(),
+            captions=int(media),
+            labels=10,
+            image=400e3 * media,
+            words=200,
+            vocabulary=40_000,
+            columns={"sift": 128, "lda": 10},
+            raw=4e6,
+        )
+
     def prepare(self, raw: Path, out: Writer) -> None:
-        """Read the lists and the feature matrices; see `Dataset.prepare`."""
+        """Read the lists, the feature matrices and the archive; see `Dataset.prepare`."""
         categories = _read_lines(raw / "categories.list")
-        for part, (file, _) in PARTS.items():
-            for row, (image, category) in enumerate(_read_list(raw / file, categories)):
-                out.item(image, self.held_out.split(part, row), category)
+        listed = [
+            (self.held_out.split(part, row), *entry)
+            for part, (file, _) in PARTS.items()
+            for row, entry in enumerate(_read_list(raw / file, categories))
+        ]
+        if self.options.media:
+            _add_media(raw / PACKED.file, listed, out)
+        else:
+            for split, _, image, category in listed:
+                out.item(image, split, category)
         for name, matrix in _read_features(raw / "raw_features.mat").items():
             out.published(name, matrix)
+
+
+def _add_media(path: Path, listed: list[tuple[str, str, str, str]], out: Writer) -> None:
+    """Add items with their photographs, and their articles as captions.
+
+    Args:
+        path: The archive, with images/<category>/<image>.jpg and texts/<text>.xml.
+        listed: Split, text, image and category of each item.
+        out: Takes them.
+    """
+    with Archive(path) as archive:
+        for split, text, image, category in track(listed, len(listed), "wikipedia"):
+            photograph = archive.read(archive.locate(f"images/{category}/{image}.jpg"))
+            out.item(image, split, category, image=photograph, suffix=".jpg")
+            member = archive.locate(f"texts/{text}.xml")
+            # read as text: an article may hold what XML does not allow
+            found = TEXT.search(archive.read(member).decode("utf-8", "replace"))
+            if not found:
+                raise CrossmodalError(f"{path}: {member}: has no <text>; get the archive again")
+            words = " ".join(html.unescape(found[1]).split())
+            out.caption(f"{image}#0", image, words)
 
 
 def _read_lines(path: Path) -> list[str]:
@@ -123,8 +180,8 @@ def _read_features(path: Path) -> dict[str, np.ndarray]:
     return found
 
 
-def _read_list(path: Path, categories: list[str]) -> Iterator[tuple[str, str]]:
-    """Image id and category name of each line: text id, image id, category number from 1."""
+def _read_list(path: Path, categories: list[str]) -> Iterator[tuple[str, str, str]]:
+    """Text, image and category name of each line; in the file the category is a number from 1."""
     numbers = {str(n): name for n, name in enumerate(categories, 1)}
     for number, line in enumerate(_read_lines(path), 1):
         fields = line.split("\t")
@@ -133,4 +190,4 @@ def _read_list(path: Path, categories: list[str]) -> Iterator[tuple[str, str]]:
                 f"{path}: line {number}: {line!r} is not <text>, <image>, <1..{len(categories)}>; "
                 "get the file again"
             )
-        yield fields[1], numbers[fields[2].strip()]
+        yield fields[0], fields[1], numbers[fields[2].strip()]

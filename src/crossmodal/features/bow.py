@@ -10,95 +10,114 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field
 
-from crossmodal.features.base import Feature
-from crossmodal.prepared import Caption, Item, Prepared
-from crossmodal.stop_words import STOP_WORDS
-from crossmodal.store import FeatureFile
+from crossmodal.data.feature import Feature
+from crossmodal.data.feature_file import FeatureFile
+from crossmodal.data.prepared import Caption, Item, Items, Prepared, item_of
+from crossmodal.features._stop_words import STOP_WORDS
+from crossmodal.options import Count, Strict
+from crossmodal.resources.needs import Resources
+from crossmodal.resources.sizes import Extent, RowSize
 
 WORD = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
 
 
 class BagOfWords(Feature):
-    """Words of the training split, the most frequent first: float32 (n, size).
+    """Words of the training split, the most frequent first: float32 (n, size)."""
 
-    Args:
-        size: Number of words; columns stay zero if the training split has fewer.
-        weighting: Raw counts, presence, or tf-idf.
-        unit: What a document is: an item with all its captions, or one caption.
-        stop_words: Leave out function words and single letters.
-    """
+    class Options(Strict):
+        size: Count = Field(
+            description="Number of words; columns stay zero if the training split has fewer."
+        )
+        weighting: Literal["counts", "binary", "tfidf"] = Field(
+            description="Values: raw counts, presence, or tf-idf."
+        )
+        unit: Literal["item", "caption"] = Field(
+            description="What a document is: an item with all its captions, or one caption."
+        )
+        stop_words: bool = Field(
+            description="Whether function words and single letters are left out."
+        )
 
     modality = "text"
     reads = ("items.csv", "captions.csv", "splits.csv")
 
-    def __init__(
-        self,
-        size: Annotated[int, Field(ge=1)],
-        weighting: Literal["counts", "binary", "tfidf"],
-        unit: Literal["item", "caption"],
-        stop_words: bool,
-    ) -> None:
-        self.size, self.weighting, self.unit = size, weighting, unit
-        self.stop_words = stop_words
+    @property
+    def unit(self) -> Literal["item", "caption"]:
+        """What a document, and so a row, is."""
+        return self.options.unit
 
-    def fit(self, dataset: Prepared, sources: dict[str, FeatureFile], weights: str) -> None:
+    def fit(self, dataset: Prepared, sources: dict[str, FeatureFile]) -> None:
         """Count the words of the training documents."""
-        self.texts = self._texts(dataset)
-        owners = {c.id: c.item for c in dataset.captions} if self.unit == "caption" else {}
         train = [
-            self._words(text)
-            for row, text in self.texts.items()
-            if dataset.splits[owners.get(row, row)] == "train"
+            self._words(dataset, row)
+            for row in self.rows(dataset)
+            if dataset.splits[item_of(row)] == "train"
         ]
         counts = Counter(word for document in train for word in document)
-        self.vocabulary = sorted(counts, key=lambda word: (-counts[word], word))[: self.size]
-        self.columns = {word: column for column, word in enumerate(self.vocabulary)}
-        containing = np.zeros(self.size)
+        self.vocabulary = sorted(counts, key=lambda word: (-counts[word], word))
+        del self.vocabulary[self.options.size :]
+        columns = self._columns()
+        containing = np.zeros(self.options.size)
         for document in train:
-            containing[[self.columns[word] for word in {*document} & self.columns.keys()]] += 1
+            containing[[columns[word] for word in {*document} & columns.keys()]] += 1
         self.inverse_frequency = np.log((1 + len(train)) / (1 + containing)) + 1
 
     def extract(
         self,
-        dataset: Prepared,
+        dataset: Items,
         rows: Sequence[Item] | Sequence[Caption],
         sources: dict[str, FeatureFile],
     ) -> np.ndarray:
-        """Count known words and weigh them; a text without any is a row of zeros."""
-        values = np.zeros((len(rows), self.size))
+        """Count known words and weight them; a text without any is a row of zeros."""
+        values, columns = np.zeros((len(rows), self.options.size)), self._columns()
         for row, entry in enumerate(rows):
-            for word in self._words(self.texts[entry.id]):
-                if word in self.columns:
-                    values[row, self.columns[word]] += 1
-        if self.weighting == "binary":
+            for word in self._words(dataset, entry):
+                if word in columns:
+                    values[row, columns[word]] += 1
+        if self.options.weighting == "binary":
             values = values > 0
-        elif self.weighting == "tfidf":
+        elif self.options.weighting == "tfidf":
             values *= self.inverse_frequency
             norms = np.linalg.norm(values, axis=1, keepdims=True)
             values /= np.where(norms > 0, norms, 1)
         return values.astype(np.float32)
 
     def learnt(self) -> dict[str, Any]:
-        """The words in the order of the columns."""
-        return {"vocabulary": self.vocabulary}
+        """The words and their inverse document frequencies, in the order of the columns."""
+        return {
+            "vocabulary": self.vocabulary,
+            "inverse_frequency": self.inverse_frequency.tolist(),
+        }
 
-    def _texts(self, dataset: Prepared) -> dict[str, str]:
-        """Text of each row."""
-        if self.unit == "caption":
-            return {caption.id: caption.text for caption in dataset.captions}
-        texts: dict[str, list[str]] = {item.id: [] for item in dataset.items}
-        for caption in dataset.captions:
-            texts[caption.item].append(caption.text)
-        return {item: " ".join(parts) for item, parts in texts.items()}
+    def restore(self, learnt: dict[str, Any]) -> None:
+        """Take over the words and their weights."""
+        self.vocabulary = learnt["vocabulary"]
+        self.inverse_frequency = np.array(learnt["inverse_frequency"])
 
-    def _words(self, text: str) -> list[str]:
+    def _columns(self) -> dict[str, int]:
+        return {word: column for column, word in enumerate(self.vocabulary)}
+
+    def _words(self, dataset: Items, row: Item | Caption) -> list[str]:
+        """Words of a document."""
+        captions = [row] if isinstance(row, Caption) else dataset.captions_of[row.id]
+        text = " ".join(caption.text for caption in captions)
         words = WORD.findall(unicodedata.normalize("NFKC", text).lower())
         words = [word for word in words if not word.isdigit()]
-        if self.stop_words:
+        if self.options.stop_words:
             words = [word for word in words if len(word) > 1 and word not in STOP_WORDS]
         return words
+
+    def row_size(self, extent: Extent, sources: dict[str, RowSize]) -> RowSize:
+        """A column for each word."""
+        captions = extent.captions if self.unit == "caption" else 1
+        return RowSize(extent.total * captions, self.options.size)
+
+    def resources(self, extent: Extent, sources: dict[str, RowSize]) -> Resources:
+        """The words of all documents: 70 bytes each."""
+        needed = super().resources(extent, sources)
+        return needed.but(memory=needed.memory + 70 * extent.all_words)

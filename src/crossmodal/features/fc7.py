@@ -8,41 +8,51 @@ averaged over crops first and normalised afterwards (Vilalta et al. 2019, sectio
 from collections.abc import Sequence
 
 import numpy as np
+from pydantic import Field
 
+from crossmodal.data.feature import Feature
+from crossmodal.data.feature_file import FeatureFile
+from crossmodal.data.prepared import Item, Items
 from crossmodal.errors import CrossmodalError
-from crossmodal.features.base import Feature
-from crossmodal.prepared import Item, Prepared
-from crossmodal.store import FeatureFile
+from crossmodal.options import Strict
+from crossmodal.resources.sizes import Extent, RowSize
 
 
 class FC7(Feature):
-    """Rows of the layer, float32 (n, width of the layer).
+    """Rows of the layer, float32 (n, width of the layer)."""
 
-    Args:
-        activations: Name of a feature of the plug-in `activations`.
-        normalise: Whether rows have length one, as in the equation; an image that activates nothing
-            stays zero.
-    """
+    class Options(Strict):
+        activations: str = Field(description="Name of a feature of the plug-in `activations`.")
+        normalise: bool = Field(
+            description="Whether rows have length one, as in the equation; a row of zeros stays."
+        )
 
     modality = "image"
+    invertible = False
     reads = ("items.csv",)
 
-    def __init__(self, activations: str, normalise: bool) -> None:
-        self.activations, self.normalise = activations, normalise
-        self.of = (activations,)
+    @property
+    def of(self) -> tuple[str, ...]:
+        """The activations."""
+        return (self.options.activations,)
 
     def extract(
-        self, dataset: Prepared, rows: Sequence[Item], sources: dict[str, FeatureFile]
+        self, dataset: Items, rows: Sequence[Item], sources: dict[str, FeatureFile]
     ) -> np.ndarray:
         """Take the columns of the layer, and normalise the rows."""
-        source = sources[self.activations]
+        (source,) = sources.values()
         if "one_layer" not in source.meta:
             raise CrossmodalError(
-                f"params.yaml: features: {self.activations!r} has no layers of a network; name a "
-                "feature of the plug-in 'activations'"
+                f"params.yaml: features: {self.options.activations!r} has no layers of a network; "
+                "name a feature of the plug-in 'activations'"
             )
         layer = source.features[:, slice(*source.meta["one_layer"])]
-        if not self.normalise:
+        if not self.options.normalise:
             return layer
         norms = np.linalg.norm(layer, axis=1, keepdims=True)
         return np.divide(layer, norms, out=np.zeros_like(layer), where=norms > 0)
+
+    def row_size(self, extent: Extent, sources: dict[str, RowSize]) -> RowSize:
+        """The layer; of other sources all columns."""
+        (source,) = sources.values()
+        return RowSize(source.count, source.layer or source.width)

@@ -1,20 +1,27 @@
 """FNE, the full-network embedding (Garcia-Gasulla et al. 2018).
 
-Each unit j of each layer is put in the context of the training images and reduced to three values:
+Each unit j of each layer is put in the context of the training images, and as published reduced to
+three values:
 
     z_j = (a_j - mu_j) / sigma_j,    e_j = 1 if z_j > positive, -1 if z_j < negative, else 0.
+
+The published thresholds were chosen for the 12,416 units of VGG16. Without them the embedding is
+standardised only, e_j = z_j within [-clip, clip].
 """
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Any, Self
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from crossmodal.data.feature import Feature
+from crossmodal.data.feature_file import FeatureFile
+from crossmodal.data.prepared import Item, Items, Prepared
 from crossmodal.errors import CrossmodalError
-from crossmodal.features.base import Feature
-from crossmodal.prepared import Item, Prepared
-from crossmodal.store import FeatureFile
+from crossmodal.options import NotNegative, Positive, Strict
+from crossmodal.resources.needs import Resources
+from crossmodal.resources.sizes import Extent, RowSize
 
 
 class Moments:
@@ -27,7 +34,7 @@ class Moments:
         self.count, self.mean, self.squares = 0, np.float64(0), np.float64(0)
 
     def add(self, rows: np.ndarray) -> None:
-        """Take account of more rows (n, d)."""
+        """Add rows (n, d)."""
         rows = rows.astype(np.float64)
         mean = rows.mean(axis=0)
         total = self.count + len(rows)
@@ -43,30 +50,43 @@ class Moments:
         return np.sqrt(self.squares / self.count)
 
 
-class FNE(Feature):
-    """Codes -1, 0 and 1, int8 (n, units of all layers).
+class Thresholds(Strict):
+    """Bounds of ordinary units, in standard deviations."""
 
-    Args:
-        activations: Name of a feature of the plug-in `activations`.
-        positive: A unit is unusually present above this z-score; at least 0, in the paper 0.15.
-        negative: It is unusually absent below this one; at most 0, in the paper -0.25.
-    """
+    positive: NotNegative = Field(description="A unit above is coded 1; 0.15 in the paper.")
+    negative: float = Field(le=0, description="A unit below is coded -1; -0.25 in the paper.")
+
+
+class FNE(Feature):
+    """Codes -1, 0 and 1, int8, or z-scores, float32 (n, units of all layers)."""
+
+    class Options(Strict):
+        activations: str = Field(description="Name of a feature of the plug-in `activations`.")
+        thresholds: Thresholds | None = Field(
+            description="Between which units are coded 0; null: z-scores are kept."
+        )
+        clip: Positive | None = Field(
+            description="Largest absolute z-score without thresholds; null with them."
+        )
+
+        @model_validator(mode="after")
+        def _check_clip(self) -> Self:
+            if (self.thresholds is None) == (self.clip is None):
+                raise ValueError("clip: is the largest z-score without thresholds, null with them")
+            return self
 
     modality = "image"
+    invertible = False
     reads = ("items.csv", "splits.csv")
 
-    def __init__(
-        self,
-        activations: str,
-        positive: Annotated[float, Field(ge=0)],
-        negative: Annotated[float, Field(le=0)],
-    ) -> None:
-        self.activations, self.positive, self.negative = activations, positive, negative
-        self.of = (activations,)
+    @property
+    def of(self) -> tuple[str, ...]:
+        """The activations."""
+        return (self.options.activations,)
 
-    def fit(self, dataset: Prepared, sources: dict[str, FeatureFile], weights: str) -> None:
+    def fit(self, dataset: Prepared, sources: dict[str, FeatureFile]) -> None:
         """Mean and standard deviation of every unit over the training images."""
-        source = sources[self.activations]
+        (source,) = sources.values()
         train = np.array([dataset.splits[item] == "train" for item in source.items])
         if not train.any():
             raise CrossmodalError(f"{dataset.folder}: FNE needs training items; there are none")
@@ -79,12 +99,15 @@ class FNE(Feature):
         self.layers = source.meta.get("layers", [])
 
     def extract(
-        self, dataset: Prepared, rows: Sequence[Item], sources: dict[str, FeatureFile]
+        self, dataset: Items, rows: Sequence[Item], sources: dict[str, FeatureFile]
     ) -> np.ndarray:
-        """Compare z-scores with both thresholds; a unit that never varies is ordinary."""
-        centred = sources[self.activations].features - self.mean
+        """Standardise, and compare with both thresholds; a unit that never varies stays zero."""
+        (source,) = sources.values()
+        centred = source.features - self.mean
         z = np.divide(centred, self.deviation, out=np.zeros_like(centred), where=self.deviation > 0)
-        return (z > self.positive).astype(np.int8) - (z < self.negative)
+        if thresholds := self.options.thresholds:
+            return (z > thresholds.positive).astype(np.int8) - (z < thresholds.negative)
+        return z.clip(-self.options.clip, self.options.clip).astype(np.float32)
 
     def learnt(self) -> dict[str, Any]:
         """Names and columns of the layers; mean and standard deviation of each column."""
@@ -93,3 +116,20 @@ class FNE(Feature):
             "mean": self.mean.tolist(),
             "deviation": self.deviation.tolist(),
         }
+
+    def restore(self, learnt: dict[str, Any]) -> None:
+        """Take over the statistics."""
+        self.layers = learnt["layers"]
+        self.mean, self.deviation = np.array(learnt["mean"]), np.array(learnt["deviation"])
+
+    def row_size(self, extent: Extent, sources: dict[str, RowSize]) -> RowSize:
+        """All columns, as codes or as z-scores."""
+        (source,) = sources.values()
+        return RowSize(source.count, source.width, 1 if self.options.thresholds else 4)
+
+    def resources(self, extent: Extent, sources: dict[str, RowSize]) -> Resources:
+        """Six chunks in float64; the activations are read twice."""
+        needed = super().resources(extent, sources)
+        (source,) = sources.values()
+        memory = needed.memory + 6 * 8 * self.chunk * source.width
+        return needed.but(memory=memory, operations=50 * source.count * source.width)

@@ -5,56 +5,55 @@ The front-end of DAVEnet (Harwath et al. 2018): 16 kHz, pre-emphasis 0.97, windo
 The coefficients are the orthonormal DCT of these energies.
 """
 
-import io
-import math
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import torch
 from pydantic import Field
 
+from crossmodal.data.feature import Feature
+from crossmodal.data.feature_file import FeatureFile
+from crossmodal.data.prepared import Caption, Items
 from crossmodal.errors import CrossmodalError
-from crossmodal.features.base import Feature
-from crossmodal.prepared import Caption, Prepared
-from crossmodal.store import FeatureFile
+from crossmodal.io.sound_files import RATE, read_speech
+from crossmodal.options import Strict
+from crossmodal.resources.needs import Resources
+from crossmodal.resources.sizes import Extent, RowSize
 
-RATE = 16_000
 WINDOW, HOP = 400, 160
 FILTERS = 40
 PRE_EMPHASIS = 0.97
 FLOOR = 1e-10
 RANGE = 80.0  # dB
-LONGEST = 1 << 27  # samples of a clip, before and after resampling
-LARGEST_KERNEL = 1 << 22  # numbers; 44.1 kHz takes 70,560
 
 
 class LogMel(Feature):
-    """Sequences float16 (frames, 40); captions without audio have no row.
+    """Sequences float16 (frames, 40); captions without audio have no row."""
 
-    Args:
-        kind: Log-mel energies, or their cepstral coefficients.
-        frames: Longer clips are cut after this many frames.
-    """
+    class Options(Strict):
+        kind: Literal["logmel", "mfcc"] = Field(
+            description="Log-mel energies, or their cepstral coefficients."
+        )
+        frames: int = Field(
+            ge=1, le=2048, description="Maximal number of frames of 10 ms; longer clips are cut."
+        )
 
     modality = "speech"
     unit = "caption"
+    shape = "sequence"
     reads = ("captions.csv", "media.zip")
 
-    def __init__(
-        self, kind: Literal["logmel", "mfcc"], frames: Annotated[int, Field(ge=1, le=2048)]
-    ) -> None:
-        self.kind, self.frames = kind, frames
-
-    def rows(self, dataset: Prepared) -> list[Caption]:
+    def rows(self, dataset: Items) -> list[Caption]:
         """Captions that have audio."""
         rows = [caption for caption in dataset.captions if caption.audio]
         if not rows:
-            raise CrossmodalError(f"{dataset.folder / 'captions.csv'}: no caption has audio")
+            raise CrossmodalError(f"{dataset.name}: no caption has audio")
         return rows
 
-    def fit(self, dataset: Prepared, sources: dict[str, FeatureFile], weights: str) -> None:
-        """Compute the filters and the cosines; nothing is learnt."""
+    def setup(self, weights: Path | None) -> None:
+        """Compute the filters and the cosines."""
         from torchaudio.functional import create_dct
         from torchaudio.transforms import MelSpectrogram
 
@@ -73,10 +72,10 @@ class LogMel(Feature):
         self.dct = create_dct(FILTERS, FILTERS, "ortho")  # (filters, coefficients)
 
     def extract(
-        self, dataset: Prepared, rows: Sequence[Caption], sources: dict[str, FeatureFile]
+        self, dataset: Items, rows: Sequence[Caption], sources: dict[str, FeatureFile]
     ) -> list[np.ndarray]:
         """Decode each clip and compute its frames."""
-        clips = (read_speech(dataset.read(row.audio), row.audio) for row in rows)
+        clips = (read_speech(dataset.read(row.audio), dataset.where(row.audio)) for row in rows)
         return [self.spectrogram(clip).half().numpy() for clip in clips]
 
     @torch.inference_mode()
@@ -88,54 +87,16 @@ class LogMel(Feature):
         samples = torch.nn.functional.pad(samples, (0, max(0, WINDOW - len(samples))))
         energies = self.mel(preemphasis(samples - samples.mean(), PRE_EMPHASIS)).T  # (frames, 40)
         decibels = 10 * energies.clamp(min=FLOOR).log10()
-        decibels = (decibels - decibels.max()).clamp(min=-RANGE)[: self.frames]
-        return decibels @ self.dct if self.kind == "mfcc" else decibels
+        decibels = (decibels - decibels.max()).clamp(min=-RANGE)[: self.options.frames]
+        return decibels @ self.dct if self.options.kind == "mfcc" else decibels
 
+    def row_size(self, extent: Extent, sources: dict[str, RowSize]) -> RowSize:
+        """100 frames of a second."""
+        frames = min(self.options.frames, 100 * extent.clip + 1)
+        return RowSize(extent.total * extent.clips, frames * FILTERS, 2, frames)
 
-def read_speech(content: bytes, member: str) -> torch.Tensor:
-    """Decode a clip of any rate and number of channels to one channel at 16 kHz, (samples,).
-
-    A clip without a sound, or without a sample, is silence.
-
-    Args:
-        content: wav, flac or another format that libsndfile reads.
-        member: Where the clip comes from, for messages.
-
-    Raises:
-        CrossmodalError: If the clip cannot be decoded, is longer than `LONGEST`, or holds values
-            that are no numbers.
-    """
-    from soundfile import LibsndfileError
-    from torchaudio.functional import resample
-
-    try:
-        samples, rate = _decode(content)
-    except LibsndfileError as error:
-        raise _refusal(member, f"is no audio ({error.error_string})") from error
-    except (ValueError, MemoryError) as error:
-        raise _refusal(member, str(error)) from error
-    clip = torch.from_numpy(samples)
-    return resample(clip, rate, RATE) if len(clip) else clip
-
-
-def _decode(content: bytes) -> tuple[np.ndarray, int]:
-    """Mean of the channels, (samples,) float32, and the sampling rate."""
-    import soundfile
-
-    with soundfile.SoundFile(io.BytesIO(content)) as clip:
-        rate, frames = clip.samplerate, clip.frames
-        # what a header says may be anything: it must not decide how much memory is taken
-        if max(frames * clip.channels, frames * RATE // rate) > LONGEST:
-            raise ValueError(f"says that it has {frames} samples at {rate} Hz, too many")
-        if rate * RATE > LARGEST_KERNEL * math.gcd(rate, RATE) ** 2:
-            raise ValueError(f"has {rate} Hz, which cannot be brought to {RATE} Hz")
-        samples = clip.read(dtype="float32", always_2d=True)
-    if not np.isfinite(samples).all():
-        raise ValueError("holds NaN or infinite samples")
-    return samples.mean(axis=1), rate
-
-
-def _refusal(member: str, reason: str) -> CrossmodalError:
-    return CrossmodalError(
-        f"media.zip: {member!r} {reason}; replace the raw file and prepare the dataset again"
-    )
+    def resources(self, extent: Extent, sources: dict[str, RowSize]) -> Resources:
+        """Two milliseconds for a second of speech."""
+        needed = super().resources(extent, sources)
+        speech = extent.total * extent.clips * extent.clip
+        return needed.but(seconds=needed.seconds + 0.002 * speech)

@@ -4,24 +4,35 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from crossmodal import vision
-from crossmodal.features.base import Feature
-from crossmodal.prepared import Item, Prepared
-from crossmodal.store import FeatureFile
+from crossmodal.data.feature import Feature
+from crossmodal.data.feature_file import FeatureFile
+from crossmodal.data.prepared import Item, Items
+from crossmodal.io.image_files import read_image
+from crossmodal.resources.needs import Resources
+from crossmodal.resources.sizes import Extent, RowSize
 
 
 class Pictures(Feature):
-    """Sequences uint8 (bytes of the file,); all of them can be decoded."""
+    """Sequences uint8 (bytes of the file,), each of which can be decoded."""
 
     modality = "image"
-    media = True
+    shape = "files"
     reads = ("items.csv", "media.zip")
 
     def extract(
-        self, dataset: Prepared, rows: Sequence[Item], sources: dict[str, FeatureFile]
+        self, dataset: Items, rows: Sequence[Item], sources: dict[str, FeatureFile]
     ) -> list[np.ndarray]:
-        """Read and try each file."""
+        """Read each file, and check that it can be decoded."""
         contents = [dataset.read(item.image) for item in rows]
         for item, content in zip(rows, contents, strict=True):
-            vision.read_image(content, item.image)
+            read_image(content, dataset.where(item.image))
         return [np.frombuffer(content, np.uint8) for content in contents]
+
+    def row_size(self, extent: Extent, sources: dict[str, RowSize]) -> RowSize:
+        """The bytes of each file."""
+        return RowSize(extent.total, extent.image, 1, extent.image)
+
+    def resources(self, extent: Extent, sources: dict[str, RowSize]) -> Resources:
+        """Each image is decoded once."""
+        needed = super().resources(extent, sources)
+        return needed.but(seconds=needed.seconds + extent.total * extent.decoding)

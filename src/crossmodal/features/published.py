@@ -1,45 +1,51 @@
-"""Features that a dataset's authors published, as they are."""
+"""Features that a dataset's authors published, unchanged."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal, NoReturn
 
 import numpy as np
+from pydantic import Field
 
+from crossmodal.data.feature import Feature
+from crossmodal.data.feature_file import FeatureFile
+from crossmodal.data.prepared import Item, Prepared
 from crossmodal.errors import CrossmodalError
-from crossmodal.features.base import Feature
-from crossmodal.prepared import Item, Prepared
-from crossmodal.store import FeatureFile
+from crossmodal.options import Strict
+from crossmodal.resources.needs import Resources
+from crossmodal.resources.sizes import Extent, RowSize
 
 
 class Published(Feature):
-    """Rows of a published matrix, one per item.
+    """Rows of a published matrix, one per item."""
 
-    Args:
-        matrix: Its name in the prepared dataset.
-        modality: What it describes.
-    """
+    class Options(Strict):
+        matrix: str = Field(description="Name of the matrix in the prepared dataset.")
+        modality: Literal["image", "text"] = Field(description="What the matrix describes.")
 
     reads = ("items.csv", "media.zip")
+    published = True
 
-    def __init__(self, matrix: str, modality: Literal["image", "text"]) -> None:
-        self.matrix, self.modality = matrix, modality
+    @property
+    def modality(self) -> Literal["image", "text"]:
+        """What the matrix describes."""
+        return self.options.modality
 
-    def fit(self, dataset: Prepared, sources: dict[str, FeatureFile], weights: str) -> None:
+    def fit(self, dataset: Prepared, sources: dict[str, FeatureFile]) -> None:
         """Read the matrix.
 
         Raises:
-            CrossmodalError: If it does not have one row of finite numbers per item.
+            CrossmodalError: If it does not have one finite row per item.
         """
-        values = dataset.published(self.matrix)
-        where = f"{dataset.folder}: published feature {self.matrix!r}"
+        values = dataset.published(self.options.matrix)
+        where = f"{dataset.folder}: published feature {self.options.matrix!r}"
         if values.ndim != 2 or len(values) != len(dataset.items):
             raise CrossmodalError(
                 f"{where} has shape {values.shape}; need one row for each of the "
                 f"{len(dataset.items)} items"
             )
-        damaged = np.flatnonzero(~np.isfinite(values).all(axis=1))
-        if len(damaged):
-            item = dataset.items[damaged[0]].id
+        bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
+        if len(bad):
+            item = dataset.items[bad[0]].id
             raise CrossmodalError(f"{where} is not finite at item {item!r}; get the file again")
         self.rows_of = {item.id: row for item, row in zip(dataset.items, values, strict=True)}
 
@@ -48,3 +54,24 @@ class Published(Feature):
     ) -> np.ndarray:
         """Rows of the matrix that belong to the items, float32: counts come as small integers."""
         return np.stack([self.rows_of[item.id] for item in rows]).astype(np.float32)
+
+    def restore(self, learnt: dict[str, Any]) -> NoReturn:
+        """Published features exist for the items of their dataset alone.
+
+        Raises:
+            CrossmodalError: Always.
+        """
+        raise CrossmodalError(
+            f"published feature {self.options.matrix!r}: cannot be computed for new items, since "
+            "it is a matrix that the dataset's authors published for their items; give rows like "
+            "these to Model.embed_features"
+        )
+
+    def row_size(self, extent: Extent, sources: dict[str, RowSize]) -> RowSize:
+        """The matrix."""
+        return RowSize(extent.total, extent.columns.get(self.options.matrix, 1000))
+
+    def resources(self, extent: Extent, sources: dict[str, RowSize]) -> Resources:
+        """The matrix, and a copy of it as it is read from the archive."""
+        needed = super().resources(extent, sources)
+        return needed.but(memory=needed.memory + 2 * self.row_size(extent, sources).bytes)

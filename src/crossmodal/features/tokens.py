@@ -1,22 +1,24 @@
 """Captions as sequences of word ids.
 
-A caption is cut into sentences and these into words and punctuation marks as NLTK does, with
-regular expressions alone: its sentence model, a download, is not needed for captions.
+A caption is split into sentences, and these into words and punctuation marks, as NLTK does. A
+regular expression finds the sentences, so that NLTK's sentence model need not be downloaded.
 """
 
 import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field
 
+from crossmodal.data.feature import Feature
+from crossmodal.data.feature_file import FeatureFile
+from crossmodal.data.prepared import Caption, Items, Prepared
 from crossmodal.errors import CrossmodalError
-from crossmodal.features.base import Feature
-from crossmodal.prepared import Caption, Prepared
-from crossmodal.store import FeatureFile
+from crossmodal.options import Count, Strict
+from crossmodal.resources.sizes import Extent, RowSize
 
 PAD, UNKNOWN, END, BEGIN = range(4)
 SPECIAL = ["<pad>", "<unk>", "<eos>", "<bos>"]
@@ -27,62 +29,70 @@ class Tokens(Feature):
     """Sequences of int32 ids: 0 pads, 1 is any unknown word, 2 ends and 3 begins a caption.
 
     Captions without text have no row.
-
-    Args:
-        fit_on: Splits whose captions make the vocabulary.
-        min_count: A word must occur this often in them.
-        lower: Turn captions to lower case.
-        bos: Put the id 3 before the words.
-        eos: Put the id 2 after the words.
     """
+
+    class Options(Strict):
+        fit_on: list[Literal["train", "validation"]] = Field(
+            min_length=1, description="Splits whose captions make the vocabulary."
+        )
+        min_count: Count = Field(
+            description="How often a word occurs in them at least; rarer ones are unknown."
+        )
+        lower: bool = Field(description="Whether captions are turned to lower case.")
+        bos: bool = Field(description="Whether the id 3 precedes the words.")
+        eos: bool = Field(description="Whether the id 2 follows the words.")
 
     modality = "text"
     unit = "caption"
+    shape = "sequence"
     reads = ("items.csv", "captions.csv", "splits.csv")
 
-    def __init__(
-        self,
-        fit_on: Annotated[list[Literal["train", "validation"]], Field(min_length=1)],
-        min_count: Annotated[int, Field(ge=1)],
-        lower: bool,
-        bos: bool,
-        eos: bool,
-    ) -> None:
-        self.fit_on, self.min_count, self.lower = fit_on, min_count, lower
-        self.before, self.after = [BEGIN] * bos, [END] * eos
-
-    def rows(self, dataset: Prepared) -> list[Caption]:
+    def rows(self, dataset: Items) -> list[Caption]:
         """Captions that have text."""
         rows = [caption for caption in dataset.captions if caption.text.strip()]
         if not rows:
-            raise CrossmodalError(f"{dataset.folder / 'captions.csv'}: no caption has text")
+            raise CrossmodalError(f"{dataset.name}: no caption has text")
         return rows
 
-    def fit(self, dataset: Prepared, sources: dict[str, FeatureFile], weights: str) -> None:
+    def fit(self, dataset: Prepared, sources: dict[str, FeatureFile]) -> None:
         """Collect the words, the most frequent first, ties by the alphabet."""
         counts = Counter(
             word
             for caption in self.rows(dataset)
-            if dataset.splits[caption.item] in self.fit_on
-            for word in tokenise(caption.text, self.lower)
+            if dataset.splits[caption.item] in self.options.fit_on
+            for word in tokenise(caption.text, self.options.lower)
         )
-        words = [word for word, count in counts.items() if count >= self.min_count]
+        words = [word for word, count in counts.items() if count >= self.options.min_count]
         self.vocabulary = SPECIAL + sorted(words, key=lambda word: (-counts[word], word))
-        self.ids = {word: id for id, word in enumerate(self.vocabulary)}
 
     def extract(
-        self, dataset: Prepared, rows: Sequence[Caption], sources: dict[str, FeatureFile]
+        self, dataset: Items, rows: Sequence[Caption], sources: dict[str, FeatureFile]
     ) -> list[np.ndarray]:
         """Ids of the words of each caption."""
-        return [self._encode(tokenise(row.text, self.lower)) for row in rows]
-
-    def _encode(self, words: list[str]) -> np.ndarray:
-        ids = [self.ids.get(word, UNKNOWN) for word in words]
-        return np.array(self.before + ids + self.after, np.int32)
+        ids = {word: id for id, word in enumerate(self.vocabulary)}
+        before, after = [BEGIN] * self.options.bos, [END] * self.options.eos
+        texts = [tokenise(row.text, self.options.lower) for row in rows]
+        return [
+            np.array(before + [ids.get(word, UNKNOWN) for word in text] + after, np.int32)
+            for text in texts
+        ]
 
     def learnt(self) -> dict[str, Any]:
         """The vocabulary: its position is a word's id."""
         return {"vocabulary": self.vocabulary}
+
+    def restore(self, learnt: dict[str, Any]) -> None:
+        """Take over the vocabulary."""
+        self.vocabulary = learnt["vocabulary"]
+
+    def row_size(self, extent: Extent, sources: dict[str, RowSize]) -> RowSize:
+        """A number for each word and mark; of the vocabulary, about the square root of min_count is
+        left.
+        """
+        o = self.options
+        length = extent.words + 1 + o.bos + o.eos
+        words = int(extent.vocabulary / o.min_count**0.5)
+        return RowSize(extent.total * extent.captions, length, 4, length, words)
 
 
 def tokenise(text: str, lower: bool) -> list[str]:

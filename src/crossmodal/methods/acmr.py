@@ -8,9 +8,9 @@ over the projections and both classifiers, the projections getting the gradient 
     L_inv   |v - t+| + lambda max(0, mu - |v - t-|), and the same from texts to images
     L_adv   cross-entropy of a classifier that tells the modalities apart
 
-The reversed gradient is weighted l = 2 / (1 + exp(-10 p)) - 1, p being the share of epochs that has
-passed. The negative of an image is the text of the item, of those in the batch that share no label,
-whose image is most similar to it; likewise for texts.
+The reversed gradient is weighted l = 2 / (1 + exp(-10 p)) - 1, with p the fraction of epochs that
+have passed. Among the items of the batch that share no label with an image, its negative t- is the
+text of the one with the most similar image; likewise for texts.
 
 Source: B. Wang, Y. Yang, X. Xu, A. Hanjalic, H. T. Shen, Adversarial cross-modal retrieval; shapes
 and negatives of the released code, not its optimisers, which leave L_adv and L_dis without effect.
@@ -19,7 +19,7 @@ one core.
 """
 
 import math
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
 import torch
@@ -27,100 +27,89 @@ from pydantic import Field
 from torch import nn
 from torch.nn.functional import cross_entropy, normalize
 
-from crossmodal.encoders.mlp import LayersByView, layers_of, linear, mlp
-from crossmodal.linear.inputs import InputNorm
-from crossmodal.methods.base import Direction
-from crossmodal.stages import Stage, StagedMethod, Vectors
+from crossmodal.learning.method import Direction
+from crossmodal.learning.staged.stages import Stage, StagedMethod, StagedOptions, Vectors
+from crossmodal.nn.mlp import LayersByView, layers_of, linear, mlp
+from crossmodal.options import NotNegative, Positive
+from crossmodal.resources.fits import training
+from crossmodal.resources.needs import Resources
+from crossmodal.resources.networks import Workload, dense
+from crossmodal.resources.sizes import FitSize
 
-Weight = Annotated[float, Field(ge=0)]
-BETAS = (0.5, 0.999)
+BETAS = (0.5, 0.999)  # of Adam
 
 
 class ACMR(StagedMethod):
-    """Tanh networks, a label classifier and a modality classifier.
-
-    Args:
-        dims: Size of the shared space.
-        hidden: Units of the hidden layers, by modality.
-        invariance_weight: alpha.
-        discrimination_weight: beta.
-        negative_weight: lambda.
-        margin: mu.
-        reversal: Factor of l: 1 is the paper's, 0 trains without adversary.
-        adversary_rate: Learning rate of the modality classifier, in units of `learning_rate`.
-        similarity: 'cosine' or 'euclidean', the negative squared distance.
-        input_norm: Scaling of the features, fitted on the training split.
-        learning_rate: Of Adam.
-        weight_decay: L2 penalty of the weights.
-        batch: Pairs per step.
-        epochs: Passes over the training split.
-    """
+    """Tanh networks, a label classifier and a modality classifier."""
 
     supervised = True
 
-    def __init__(
-        self,
-        dims: Annotated[int, Field(gt=3)],
-        hidden: LayersByView,
-        invariance_weight: Weight,
-        discrimination_weight: Weight,
-        negative_weight: Weight,
-        margin: Weight,
-        reversal: Weight,
-        adversary_rate: Annotated[float, Field(gt=0)],
-        similarity: Literal["cosine", "euclidean"],
-        input_norm: InputNorm,
-        learning_rate: Annotated[float, Field(gt=0)],
-        weight_decay: Weight,
-        batch: Annotated[int, Field(gt=1)],
-        epochs: Annotated[int, Field(gt=0)],
-    ) -> None:
-        self.dims, self.hidden = dims, hidden
-        self.invariance_weight = invariance_weight
-        self.discrimination_weight = discrimination_weight
-        self.negative_weight, self.margin = negative_weight, margin
-        self.reversal, self.adversary_rate = reversal, adversary_rate
-        self.similarity, self.input_norm = similarity, input_norm
-        self.rate, self.weight_decay = learning_rate, weight_decay
-        self.batch, self.stage_epochs = batch, (epochs,)
+    class Options(StagedOptions):
+        """Options of the networks and of the objective."""
+
+        dims: int = Field(gt=3, description="Dimensions of the shared space.")
+        hidden: LayersByView = Field(description="Units of the hidden layers, by modality.")
+        invariance_weight: NotNegative = Field(description="Weight alpha of L_inv.")
+        discrimination_weight: NotNegative = Field(description="Weight beta of L_dis.")
+        negative_weight: NotNegative = Field(description="Weight lambda of the hinge in L_inv.")
+        margin: NotNegative = Field(
+            description="Margin mu of the hinge in L_inv, a distance in the shared space."
+        )
+        reversal: NotNegative = Field(
+            description="Factor of l: 1 is the paper's, 0 trains without adversary."
+        )
+        adversary_rate: Positive = Field(
+            description="Learning rate of the modality classifier, in units of `learning_rate`."
+        )
+        similarity: Literal["cosine", "euclidean"] = Field(
+            description="Similarity: 'cosine', or 'euclidean', the negative squared distance."
+        )
 
     def stages(self, widths: dict[str, int]) -> list[Stage]:
         """Projections and classifiers."""
-        return [AdversarialProjections(widths, self)]
+        return [AdversarialProjections(widths, self.classes, self.options)]
 
     def optimizer(self) -> torch.optim.Optimizer:
-        """Adam with the released moments; the adversary has to keep up with the projections."""
+        """Adam with the released moments, and another learning rate for the adversary."""
         adversary = list(self.network["stages"][0].modalities.parameters())
         known = set(adversary)
         groups = self.parameter_groups()
         for group in groups:
             group["params"] = [p for p in group["params"] if p not in known]
-        groups.append({"params": adversary, "factor": self.adversary_rate})
-        return torch.optim.Adam(groups, self.rate, BETAS, fused=True)
+        groups.append({"params": adversary, "factor": self.options.adversary_rate})
+        return torch.optim.Adam(groups, self.options.learning_rate, BETAS, fused=True)
 
     def score(self, queries: np.ndarray, gallery: np.ndarray, direction: Direction) -> np.ndarray:
         """Similarity (q, g)."""
-        if self.similarity == "cosine":
+        if self.options.similarity == "cosine":
             return super().score(queries, gallery, direction)
         lengths = np.square(queries).sum(axis=1, keepdims=True), np.square(gallery).sum(axis=1)
         return 2 * queries @ gallery.T - lengths[0] - lengths[1]
 
+    def resources(self, size: FitSize) -> Resources:
+        """Two networks; the classifiers are small. See `training`."""
+        o = self.options
+        networks = [dense(r.width, *o.hidden[m], o.dims) for m, r in size.stored.items()]
+        work = sum(networks, Workload())
+        return training(size, work, o.epochs, o.batch, copies=size.held("train"))
+
 
 class AdversarialProjections(Stage):
-    """A stage: everything that is trained.
+    """The only stage: projections, label classifier and modality classifier.
 
     Args:
         widths: Number of inputs of each modality.
-        options: Those of the method.
+        classes: Number C of classes.
+        options: Options of the method.
     """
 
-    def __init__(self, widths: dict[str, int], options: ACMR) -> None:
+    def __init__(self, widths: dict[str, int], classes: int, options: ACMR.Options) -> None:
         super().__init__(widths, options.input_norm)
         self.options, dims = options, options.dims
         self.projections = nn.ModuleDict(
             {m: mlp([w, *layers_of(m, options.hidden), dims], nn.Tanh) for m, w in widths.items()}
         )
-        self.labels = linear(dims, options.classes)
+        self.labels = linear(dims, classes)
         self.modalities = mlp([dims, dims // 2, dims // 4, 2], nn.Identity)
 
     def encode(self, modality: str, x: torch.Tensor) -> torch.Tensor:
@@ -150,7 +139,7 @@ class AdversarialProjections(Stage):
         return total
 
     def adversary(self, first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
-        """L_adv, which projections are to raise."""
+        """L_adv, whose gradient is reversed for the projections."""
         weight = self.options.reversal * (2 / (1 + math.exp(-10 * self.progress)) - 1)
         both = ReverseGradient.apply(torch.cat([first, second]), weight)
         modality = torch.arange(2, device=both.device).repeat_interleave(len(first))
@@ -178,14 +167,14 @@ def distances(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
 
 
 def nearest_negatives(x: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """For each row the most similar of the rows that share no label with it.
+    """For each row the most similar one among those that share no label with it.
 
     Args:
         x: (b, d).
-        labels: (b, C), zero where an item does not have the label.
+        labels: (b, C), zero for labels that an item does not have.
 
     Returns:
-        Rows (b,), and whether there is one at all (b,).
+        Indices of the rows (b,), and whether there is such a row (b,).
     """
     shared = labels @ labels.T > 0
     unit = normalize(x)

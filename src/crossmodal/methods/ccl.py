@@ -10,114 +10,109 @@ trained with the cross-entropies and the contrastive loss over all pairs of a ba
     1/2b sum_ij [ same label: d_ij^2;  otherwise: max(0, margin - d_ij)^2 ]
 
 Source: Y. Peng, J. Qi, X. Huang, Y. Yuan, CCL: cross-modal correlation learning with multigrained
-fusion by hierarchical network, IEEE TMM 20(2), 2018. Whole images and texts alone, no parts of
-them; autoencoders stand in for the RBMs.
-Cost of 40,000 pairs of 4,096 + 1,000 columns: 3.6 GB with the features, 17 minutes of
-one core, most of it for pretraining.
+fusion by hierarchical network, IEEE TMM 20(2), 2018. Only the coarse grain, without patches of
+images and texts; autoencoders replace the RBMs.
+Inputs of all stages but the first, and of each autoencoder on codes, are z-scored.
+Cost of the published steps at 4,096 + 1,000 columns, whatever the number of pairs: about 8
+hours of one core, most of it for pretraining; 3.6 GB at 40,000 pairs.
 """
-
-from typing import Annotated
 
 import torch
 from pydantic import Field
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from crossmodal.encoders.autoencoders import DenoisingStacks
-from crossmodal.encoders.classifiers import Classifiers
-from crossmodal.encoders.correspondence import CorrespondenceAutoencoder
-from crossmodal.encoders.mlp import Layers, LayersByView, linear
-from crossmodal.linear.inputs import InputNorm
-from crossmodal.stages import ScoreNorm, Stage, StagedMethod, Vectors
+from crossmodal.learning.staged.autoencoders import DenoisingStacks
+from crossmodal.learning.staged.classifiers import ClassifierOptions, Classifiers
+from crossmodal.learning.staged.correspondence import (
+    CorrespondenceAutoencoder,
+    CorrespondenceOptions,
+)
+from crossmodal.learning.staged.stages import Stage, Vectors
+from crossmodal.learning.staged.standardised import StandardisedMethod, StandardisedOptions
+from crossmodal.nn.mlp import layers_of, linear
+from crossmodal.options import Count, NotNegative
+from crossmodal.resources.fits import staged
+from crossmodal.resources.needs import Resources
+from crossmodal.resources.networks import Workload, autoencoders, dense
+from crossmodal.resources.sizes import FitSize
 
-Epochs = Annotated[int, Field(gt=0)]
-SMALLEST = 1e-8  # squared distance below which the contrastive loss has no gradient
+SMALLEST = 1e-8  # lower bound of squared distances
 
 
-class CCL(StagedMethod):
-    """Coarse-grained CCL.
-
-    Args:
-        dims: Size of the shared space, and units of the layers W1 and W2.
-        pretrained: Units of the denoising autoencoders, by modality.
-        noise: Share of their inputs set to zero in pretraining.
-        correspondence: Units of the correspondence autoencoder.
-        correlation_weight: Its a.
-        classifier: Units of the hidden layers of the classifiers.
-        dropout: Of these.
-        margin: Of the contrastive loss.
-        contrastive_weight: Of the contrastive loss against the cross-entropies; the released code
-            steps as with 2.
-        input_norm: Scaling of the features, fitted on the training split.
-        score_norm: Of the codes, see `StagedMethod`.
-        learning_rate: Of Adam.
-        weight_decay: L2 penalty of the weights.
-        batch: Pairs per step.
-        pretraining_epochs: Passes over the training split for the denoising autoencoders.
-        correspondence_epochs: For the correspondence autoencoder.
-        classifier_epochs: For the classifiers.
-        epochs: For the last networks.
-    """
+class CCL(StandardisedMethod):
+    """Coarse-grained CCL."""
 
     supervised = True
 
-    def __init__(
-        self,
-        dims: Annotated[int, Field(gt=0)],
-        pretrained: LayersByView,
-        noise: Annotated[float, Field(ge=0, lt=1)],
-        correspondence: Annotated[int, Field(gt=0)],
-        correlation_weight: Annotated[float, Field(ge=0, le=1)],
-        classifier: Annotated[Layers, Field(min_length=1)],
-        dropout: Annotated[float, Field(ge=0, lt=1)],
-        margin: Annotated[float, Field(ge=0)],
-        contrastive_weight: Annotated[float, Field(ge=0)],
-        input_norm: InputNorm,
-        score_norm: ScoreNorm,
-        learning_rate: Annotated[float, Field(gt=0)],
-        weight_decay: Annotated[float, Field(ge=0)],
-        batch: Annotated[int, Field(gt=1)],
-        pretraining_epochs: Epochs,
-        correspondence_epochs: Epochs,
-        classifier_epochs: Epochs,
-        epochs: Epochs,
-    ) -> None:
-        self.dims, self.pretrained, self.noise = dims, pretrained, noise
-        self.correspondence, self.correlation_weight = correspondence, correlation_weight
-        self.classifier, self.dropout = classifier, dropout
-        self.margin, self.contrastive_weight = margin, contrastive_weight
-        self.input_norm, self.score_norm = input_norm, score_norm
-        self.rate, self.weight_decay, self.batch = learning_rate, weight_decay, batch
-        self.stage_epochs = (pretraining_epochs, correspondence_epochs, classifier_epochs, epochs)
+    class Options(CorrespondenceOptions, ClassifierOptions, StandardisedOptions):
+        """Options of the correspondence autoencoder and of the last stage."""
+
+        dims: Count = Field(
+            description="Dimensions of the shared space, and units of the layers W1 and W2."
+        )
+        correspondence: Count = Field(description="Units of the correspondence autoencoder.")
+        correspondence_steps: Count = Field(description="Steps of the correspondence autoencoder.")
+        margin: NotNegative = Field(
+            description="Margin of the contrastive loss, a distance of codes."
+        )
+        contrastive_weight: NotNegative = Field(
+            description="Weight of the contrastive loss relative to the cross-entropies; 2 in the "
+            "released code."
+        )
+
+    @property
+    def code_width(self) -> int:
+        """Size of the codes."""
+        return self.options.dims
+
+    @property
+    def stage_steps(self) -> tuple[int, ...]:
+        """Steps of each of the four stages."""
+        o = self.options
+        return (o.pretraining_steps, o.correspondence_steps, o.classifier_steps, o.steps)
 
     def stages(self, widths: dict[str, int]) -> list[Stage]:
         """Stacks, correspondence autoencoder, classifiers and the networks of both tasks."""
-        stacks = DenoisingStacks(widths, self.pretrained, self.noise, self.input_norm)
-        correspondence = CorrespondenceAutoencoder(
-            {m: self.pretrained[m][-1] for m in widths},
-            self.correspondence,
-            "own",
-            self.correlation_weight,
-            "raw",
-        )
-        codes = dict.fromkeys(widths, self.correspondence)
-        hidden = dict.fromkeys(widths, self.classifier)
-        classifiers = Classifiers(codes, hidden, self.classes, self.dropout, "raw")
-        kept = dict.fromkeys(widths, self.classifier[-1])
-        weights = self.margin, self.contrastive_weight
-        tasks = TwoTasks(kept, self.dims, self.classes, *weights)
-        return [stacks, correspondence, classifiers, tasks]
+        o, classes = self.options, self.classes
+        pretrained = {m: layers_of(m, o.pretrained)[-1] for m in widths}
+        codes = dict.fromkeys(widths, o.correspondence)
+        hidden = dict.fromkeys(widths, o.classifier)
+        kept = dict.fromkeys(widths, o.classifier[-1])
+        return [
+            DenoisingStacks(widths, o.pretrained, o.noise, o.input_norm),
+            CorrespondenceAutoencoder(
+                pretrained, o.correspondence, "own", o.correlation_weight, "zscore"
+            ),
+            Classifiers(codes, hidden, classes, o.dropout, "zscore"),
+            TwoTasks(kept, o.dims, classes, o.margin, o.contrastive_weight),
+        ]
+
+    def resources(self, size: FitSize) -> Resources:
+        """Stacks, correspondence autoencoder, classifiers and the last networks; see `staged`."""
+        o = self.options
+        stacks = {m: o.pretrained[m] for m in size.stored}
+        below = sum((dense(s[-1], o.correspondence, s[-1]) for s in stacks.values()), Workload())
+        classifier = dense(o.correspondence, *o.classifier, size.labels)
+        last = dense(o.classifier[-1], o.dims, o.dims, size.labels)
+        stages = [
+            (autoencoders(size, stacks), o.pretraining_steps, sum(s[-1] for s in stacks.values())),
+            (below, o.correspondence_steps, 2 * o.correspondence),
+            (classifier + classifier, o.classifier_steps, 2 * o.classifier[-1]),
+            (last + last, o.steps, 0),
+        ]
+        return staged(size, stages, o.batch)
 
 
 class TwoTasks(Stage):
-    """A stage: labels of each modality and similarity across them, from the same layer.
+    """A stage: classification of each modality and similarity across them, from a shared layer.
 
     Args:
         widths: Number of inputs of each modality; they are z-scored.
-        units: Of both layers.
-        classes: C.
-        margin: Of the contrastive loss.
-        contrastive_weight: Of the contrastive loss.
+        units: Units of both layers.
+        classes: Number C of classes.
+        margin: Margin of the contrastive loss.
+        contrastive_weight: Weight of the contrastive loss.
     """
 
     def __init__(
@@ -159,8 +154,8 @@ def contrastive_loss(
     Args:
         first: Codes (b, d) of one modality.
         second: Codes (b, d) of the other.
-        same: Which pairs (b, b) belong together, bool.
-        margin: Distance beyond which other pairs cost nothing.
+        same: Whether the items of each pair share a label (b, b), bool.
+        margin: Distance from which on pairs without a common label have no loss.
     """
     squared = first.square().sum(1)[:, None] + second.square().sum(1) - 2 * first @ second.T
     squared = squared.clamp(min=SMALLEST)  # the root has no gradient at 0

@@ -2,103 +2,109 @@
 
 Stage by stage:
 1. per modality a stack of denoising autoencoders (intra-media), and another one whose codes a
-   bimodal autoencoder joins across the modalities (inter-media); an autoencoder fuses the two;
+   bimodal autoencoder joins across the modalities (inter-media); an autoencoder fuses both codes;
 2. per modality a classifier on the fused code, whose last hidden layer is kept;
-3. a stack of bimodal autoencoders with label heads; each modality is then encoded by itself.
+3. a stack of bimodal autoencoders with label heads; each modality is then encoded separately.
 Retrieval by the cosine of the last codes.
 
 Source: Y. Peng, X. Huang, J. Qi, Cross-media shared representation by hierarchical learning with
-multiple deep networks, and the released configuration, in which stage 1 is made of RBMs.
-Cost of 40,000 pairs of 4,096 + 1,000 columns: 4.3 GB with the features, 25 minutes of
-one core, most of it for stage 1.
+multiple deep networks, and the released configuration, in which stage 1 consists of RBMs.
+Inputs of stages 2 and 3, and of each autoencoder on codes, are z-scored.
+Cost of the published steps at 4,096 + 1,000 columns, whatever the number of pairs: about 20
+hours of one core, most of it for stage 1; 4.3 GB at 40,000 pairs.
 """
-
-from typing import Annotated
 
 import torch
 from pydantic import Field
 from torch import nn
 
-from crossmodal.encoders.autoencoders import Autoencoder, BimodalAutoencoder, DenoisingStack
-from crossmodal.encoders.classifiers import Classifiers
-from crossmodal.encoders.mlp import Layers, LayersByView, layers_of
-from crossmodal.linear.inputs import InputNorm
-from crossmodal.stages import ScoreNorm, Stage, StagedMethod, Vectors
+from crossmodal.learning.staged.autoencoders import (
+    Autoencoder,
+    BimodalAutoencoder,
+    DenoisingStack,
+    PretrainingOptions,
+)
+from crossmodal.learning.staged.classifiers import ClassifierOptions, Classifiers
+from crossmodal.learning.staged.stages import Stage, Vectors
+from crossmodal.learning.staged.standardised import StandardisedMethod, StandardisedOptions
+from crossmodal.nn.mlp import Layers, LayersByView, layers_of
+from crossmodal.options import Count
+from crossmodal.resources.fits import staged
+from crossmodal.resources.needs import Resources
+from crossmodal.resources.networks import Workload, autoencoder_stack, autoencoders, dense
+from crossmodal.resources.sizes import FitSize
 
-Units = Annotated[int, Field(gt=0)]
-SomeLayers = Annotated[Layers, Field(min_length=1)]
 
-
-class CMDN(StagedMethod):
-    """CMDN with denoising autoencoders in place of deep belief networks.
-
-    Args:
-        intra: Units of the intra-media stacks.
-        inter: Units of the inter-media stacks, by modality.
-        joint: Units of the code that joins them.
-        fused: Units of the code of intra- and inter-media representation.
-        noise: Share of an autoencoder's inputs set to zero in pretraining.
-        classifier: Units of the hidden layers of the classifiers.
-        dropout: Of these.
-        bimodal: Units of the bimodal autoencoders; the last are the size of the shared space.
-        input_norm: Scaling of the features, fitted on the training split.
-        score_norm: Of the codes, see `StagedMethod`.
-        learning_rate: Of Adam.
-        weight_decay: L2 penalty of the weights.
-        batch: Pairs per step.
-        pretraining_epochs: Passes over the training split in stage 1.
-        classifier_epochs: In stage 2.
-        epochs: In stage 3.
-    """
+class CMDN(StandardisedMethod):
+    """CMDN with denoising autoencoders in place of deep belief networks."""
 
     supervised = True
 
-    def __init__(
-        self,
-        intra: SomeLayers,
-        inter: LayersByView,
-        joint: Units,
-        fused: Units,
-        noise: Annotated[float, Field(ge=0, lt=1)],
-        classifier: SomeLayers,
-        dropout: Annotated[float, Field(ge=0, lt=1)],
-        bimodal: SomeLayers,
-        input_norm: InputNorm,
-        score_norm: ScoreNorm,
-        learning_rate: Annotated[float, Field(gt=0)],
-        weight_decay: Annotated[float, Field(ge=0)],
-        batch: Annotated[int, Field(gt=1)],
-        pretraining_epochs: Units,
-        classifier_epochs: Units,
-        epochs: Units,
-    ) -> None:
-        self.intra, self.inter, self.joint, self.fused = intra, inter, joint, fused
-        self.noise, self.classifier, self.dropout = noise, classifier, dropout
-        self.bimodal, self.dims = bimodal, bimodal[-1]
-        self.input_norm, self.score_norm = input_norm, score_norm
-        self.rate, self.weight_decay, self.batch = learning_rate, weight_decay, batch
-        self.stage_epochs = (pretraining_epochs, classifier_epochs, epochs)
+    class Options(PretrainingOptions, ClassifierOptions, StandardisedOptions):
+        """Options of the representations and of the last stage."""
+
+        intra: Layers = Field(
+            min_length=1, description="Units of the intra-media stack of each modality."
+        )
+        inter: LayersByView = Field(description="Units of the inter-media stacks, by modality.")
+        joint: Count = Field(description="Units of the code that joins the inter-media stacks.")
+        fused: Count = Field(
+            description="Units of the code that fuses intra- and inter-media representation."
+        )
+        bimodal: Layers = Field(
+            min_length=1,
+            description="Units of the bimodal autoencoders; the last of them, of the codes.",
+        )
+
+    @property
+    def code_width(self) -> int:
+        """Size of the last codes."""
+        return self.options.bimodal[-1]
+
+    @property
+    def stage_steps(self) -> tuple[int, ...]:
+        """Steps of representations, classifiers and bimodal autoencoders."""
+        options = self.options
+        return (options.pretraining_steps, options.classifier_steps, options.steps)
 
     def stages(self, widths: dict[str, int]) -> list[Stage]:
         """Representations, classifiers and bimodal autoencoders."""
-        fused = dict.fromkeys(widths, self.fused)
-        hidden = dict.fromkeys(widths, self.classifier)
+        options, classes = self.options, self.classes
+        fused = dict.fromkeys(widths, options.fused)
+        hidden = dict.fromkeys(widths, options.classifier)
+        kept = dict.fromkeys(widths, options.classifier[-1])
         return [
-            Representations(widths, self),
-            Classifiers(fused, hidden, self.classes, self.dropout, "raw"),
-            BimodalStack(dict.fromkeys(widths, self.classifier[-1]), self.bimodal, self.classes),
+            Representations(widths, options),
+            Classifiers(fused, hidden, classes, options.dropout, "zscore"),
+            BimodalStack(kept, options.bimodal, classes),
         ]
+
+    def resources(self, size: FitSize) -> Resources:
+        """Representations, classifiers and bimodal autoencoders; see `staged`."""
+        o = self.options
+        inter = {m: o.inter[m] for m in size.stored}
+        first = autoencoders(size, inter) + autoencoders(size, dict.fromkeys(size.stored, o.intra))
+        first += sum((dense(s[-1], o.joint, s[-1]) for s in inter.values()), Workload())
+        fusion = dense(o.intra[-1] + o.joint, o.fused, o.intra[-1] + o.joint)
+        classifier = dense(o.fused, *o.classifier, size.labels)
+        last = autoencoder_stack(o.classifier[-1], *o.bimodal)
+        stages = [
+            (first + fusion + fusion, o.pretraining_steps, 2 * o.fused),
+            (classifier + classifier, o.classifier_steps, 2 * o.classifier[-1]),
+            (last + last, o.steps, 0),
+        ]
+        return staged(size, stages, o.batch)
 
 
 class Representations(Stage):
-    """Stage 1: all parts learn at the same time, each from what the parts below it give.
+    """Stage 1: all autoencoders learn simultaneously, each from the codes of those below.
 
     Args:
         widths: Number of inputs of each modality.
-        options: Those of the method.
+        options: Options of the method.
     """
 
-    def __init__(self, widths: dict[str, int], options: CMDN) -> None:
+    def __init__(self, widths: dict[str, int], options: CMDN.Options) -> None:
         super().__init__(widths, options.input_norm)
         self.noise = noise = options.noise
         intra = {m: DenoisingStack([w, *options.intra], noise) for m, w in widths.items()}
@@ -109,6 +115,7 @@ class Representations(Stage):
         units = {m: stack.units for m, stack in inter.items()}
         self.joint = BimodalAutoencoder(units, options.joint, classes=0)
         both = options.intra[-1] + options.joint
+        self.scaled = nn.ModuleDict({m: nn.BatchNorm1d(both, affine=False) for m in widths})
         self.fusion = nn.ModuleDict({m: Autoencoder(both, options.fused) for m in widths})
 
     def encode(self, modality: str, x: torch.Tensor) -> torch.Tensor:
@@ -123,22 +130,24 @@ class Representations(Stage):
         losses = [error for stack in (intra, inter) for error, _ in stack.values()]
         losses.append(self.joint.loss({m: code for m, (_, code) in inter.items()}, labels))
         for m in x:
-            both = self._both(m, intra[m][1], inter[m][1]).detach()
+            with torch.no_grad():
+                both = self._both(m, intra[m][1], inter[m][1])
             losses.append(self.fusion[m].loss(both, self.noise))
         return sum(losses)
 
     def _both(self, modality: str, intra: torch.Tensor, inter: torch.Tensor) -> torch.Tensor:
-        """Intra-media code and, without the other modality, joint code, (n, units)."""
-        return torch.cat([intra, self.joint.code({modality: inter})], dim=1)
+        """Intra-media code and, without the other modality, joint code, z-scored, (n, units)."""
+        codes = torch.cat([intra, self.joint.code({modality: inter})], dim=1)
+        return self.scaled[modality](codes)
 
 
 class BimodalStack(Stage):
-    """Stage 3: bimodal autoencoders; all learn at the same time, each from the one below.
+    """Stage 3: bimodal autoencoders, which learn simultaneously, each from the one below.
 
     Args:
         widths: Number of inputs of each modality; they are z-scored.
         units: Sizes of the codes.
-        classes: C.
+        classes: Number C of classes.
     """
 
     def __init__(self, widths: dict[str, int], units: list[int], classes: int) -> None:

@@ -1,76 +1,76 @@
 """Corr-AE: autoencoders of two modalities with corresponding codes (Feng, Wang and Li 2014).
 
-Two autoencoders whose codes are pulled together on pairs, see `crossmodal.encoders.correspondence`,
-on top of one pretrained stack per modality. Retrieval by the cosine of the codes.
+Two autoencoders whose codes are pulled together on pairs, see
+`crossmodal.learning.staged.correspondence`, on top of one pretrained stack per modality. Retrieval
+by the cosine of the codes.
 
 Source: F. Feng, X. Wang, R. Li, Cross-modal retrieval with correspondence autoencoder, ACM MM 2014.
-Denoising autoencoders stand in for the RBMs that the authors pretrain.
-Cost of 40,000 pairs of 4,096 + 1,000 columns: 3.5 GB with the features, 14 minutes of
-one core, most of it for pretraining.
+Denoising autoencoders replace the RBMs that the authors pretrain.
+Cost of the published steps at 4,096 + 1,000 columns, whatever the number of pairs: about 9
+hours of one core, most of it for pretraining; 3.5 GB at 40,000 pairs.
 """
-
-from typing import Annotated
 
 from pydantic import Field
 
-from crossmodal.encoders.autoencoders import DenoisingStacks
-from crossmodal.encoders.correspondence import CorrespondenceAutoencoder, Reconstructs
-from crossmodal.encoders.mlp import LayersByView
-from crossmodal.linear.inputs import InputNorm
-from crossmodal.stages import ScoreNorm, Stage, StagedMethod
+from crossmodal.learning.staged.autoencoders import DenoisingStacks
+from crossmodal.learning.staged.correspondence import (
+    CorrespondenceAutoencoder,
+    CorrespondenceOptions,
+    Reconstructs,
+)
+from crossmodal.learning.staged.stages import Stage
+from crossmodal.learning.staged.standardised import StandardisedMethod, StandardisedOptions
+from crossmodal.options import Count
+from crossmodal.resources.fits import staged
+from crossmodal.resources.needs import Resources
+from crossmodal.resources.networks import Workload, autoencoders, dense
+from crossmodal.resources.sizes import FitSize
 
 
-class CorrAE(StagedMethod):
-    """Corr-AE, Corr-Cross-AE and Corr-Full-AE.
-
-    Args:
-        dims: Units of the codes.
-        pretrained: Units of the layers pretrained below, by modality; {} is none.
-        noise: Share of their inputs set to zero in pretraining.
-        reconstructs: What a code reconstructs: 'own' is Corr-AE, 'other' Corr-Cross-AE, 'both'
-            Corr-Full-AE.
-        correlation_weight: a, of the distance of the codes; 1 would collapse them.
-        input_norm: Scaling of the features, fitted on the training split.
-        score_norm: Of the codes, see `StagedMethod`.
-        learning_rate: Of Adam.
-        weight_decay: L2 penalty of the weights.
-        batch: Pairs per step.
-        pretraining_epochs: Passes over the training split for the layers below.
-        epochs: Then, for the codes.
-    """
+class CorrAE(StandardisedMethod):
+    """Corr-AE, Corr-Cross-AE and Corr-Full-AE; `pretrained: {}` is no pretraining."""
 
     supervised = False
 
-    def __init__(
-        self,
-        dims: Annotated[int, Field(gt=0)],
-        pretrained: LayersByView,
-        noise: Annotated[float, Field(ge=0, lt=1)],
-        reconstructs: Reconstructs,
-        correlation_weight: Annotated[float, Field(ge=0, le=1)],
-        input_norm: InputNorm,
-        score_norm: ScoreNorm,
-        learning_rate: Annotated[float, Field(gt=0)],
-        weight_decay: Annotated[float, Field(ge=0)],
-        batch: Annotated[int, Field(gt=1)],
-        pretraining_epochs: Annotated[int, Field(gt=0)],
-        epochs: Annotated[int, Field(gt=0)],
-    ) -> None:
-        self.dims, self.pretrained, self.noise = dims, pretrained, noise
-        self.reconstructs, self.correlation_weight = reconstructs, correlation_weight
-        self.input_norm, self.score_norm = input_norm, score_norm
-        self.rate, self.weight_decay, self.batch = learning_rate, weight_decay, batch
-        self.stage_epochs = (pretraining_epochs, epochs) if pretrained else (epochs,)
+    class Options(CorrespondenceOptions, StandardisedOptions):
+        """Options of the codes."""
+
+        dims: Count = Field(description="Units of the codes: dimensions of the shared space.")
+        reconstructs: Reconstructs = Field(
+            description="What a code reconstructs: 'own' is Corr-AE, 'other' Corr-Cross-AE, 'both' "
+            "Corr-Full-AE."
+        )
+
+    @property
+    def code_width(self) -> int:
+        """Size of the codes."""
+        return self.options.dims
+
+    @property
+    def stage_steps(self) -> tuple[int, ...]:
+        """Steps of pretraining, if any, and of the correspondence autoencoder."""
+        pretraining = (self.options.pretraining_steps,) if self.options.pretrained else ()
+        return (*pretraining, self.options.steps)
 
     def stages(self, widths: dict[str, int]) -> list[Stage]:
         """The pretrained stacks, if any, and the correspondence autoencoder."""
-        below: list[Stage] = []
-        input_norm = self.input_norm
-        if self.pretrained:
-            below.append(DenoisingStacks(widths, self.pretrained, self.noise, input_norm))
-            widths = {m: self.pretrained[m][-1] for m in widths}
-            input_norm = "raw"
+        options, below = self.options, []
+        input_norm = options.input_norm
+        if options.pretrained:
+            below.append(DenoisingStacks(widths, options.pretrained, options.noise, input_norm))
+            widths = {m: options.pretrained[m][-1] for m in widths}
+            input_norm = "zscore"
         top = CorrespondenceAutoencoder(
-            widths, self.dims, self.reconstructs, self.correlation_weight, input_norm
+            widths, options.dims, options.reconstructs, options.correlation_weight, input_norm
         )
         return [*below, top]
+
+    def resources(self, size: FitSize) -> Resources:
+        """Both stacks and the autoencoders above, one stage after the other; see `staged`."""
+        o = self.options
+        stacks = {m: o.pretrained.get(m, []) for m in size.stored}
+        stage = autoencoders(size, stacks)
+        codes = [units[-1] if units else size.stored[m].width for m, units in stacks.items()]
+        top = sum((dense(w, o.dims, w) for w in codes), Workload())
+        stages = [(stage, o.pretraining_steps, sum(codes)), (top, o.steps, 0)]
+        return staged(size, stages, o.batch)

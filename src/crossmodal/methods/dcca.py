@@ -1,7 +1,7 @@
-"""DCCA: two networks whose outputs correlate most (Andrew, Arora, Bilmes and Livescu, ICML 2013).
+"""DCCA: two networks with maximally correlated outputs (Andrew, Arora, Bilmes, Livescu, ICML 2013).
 
 Trained to maximise the total canonical correlation of a batch, see
-`crossmodal.canonical_correlation`. Then linear CCA of all training outputs gives the variates,
+`crossmodal.nn.correlation`. Then linear CCA of all training outputs gives the variates,
 weighted by the correlations to the power s; retrieval by their cosine, as by Yan and Mikolajczyk,
 Deep correlation for matching images and text, CVPR 2015.
 Cost of 40,000 pairs of 4,096 + 1,000 columns: 3.0 GB with the features, 13 minutes of
@@ -9,63 +9,61 @@ one core.
 """
 
 from collections.abc import Iterable
-from typing import Annotated
 
 import torch
 from pydantic import Field
 from torch import nn
 
-from crossmodal.canonical_correlation import total_correlation
-from crossmodal.encoders.mlp import Layers, linear, mlp
-from crossmodal.linear.inputs import InputNorm
-from crossmodal.linear.whitening import canonical_directions, whitener
-from crossmodal.stages import Stage, StagedMethod, Vectors
+from crossmodal.learning.linear.whitening import canonical_directions, whitener
+from crossmodal.learning.staged.stages import Stage, StagedMethod, StagedOptions, Vectors
+from crossmodal.nn.correlation import total_correlation
+from crossmodal.nn.mlp import Layers, linear, mlp
+from crossmodal.options import Count, NotNegative
+from crossmodal.resources.fits import training
+from crossmodal.resources.needs import Resources
+from crossmodal.resources.networks import Workload, dense
+from crossmodal.resources.sizes import FitSize
 
 
 class DCCA(StagedMethod):
-    """Deep CCA by mini-batches.
-
-    Args:
-        dims: o, outputs of each network and size of the shared space.
-        hidden: Units of the hidden layers of both networks; [] makes the method linear.
-        dropout: Of the hidden layers.
-        ridge: r of both covariances, in the loss and in the linear CCA of the outputs.
-        power: s, exponent of the correlations in the embedding.
-        input_norm: Scaling of the features, fitted on the training split.
-        learning_rate: Of Adam.
-        weight_decay: L2 penalty of the weights.
-        batch: Pairs per step, more than `dims`, best by several times.
-        epochs: Passes over the training split.
-    """
+    """Deep CCA on mini-batches; without hidden layers it is linear."""
 
     supervised = False
 
-    def __init__(
-        self,
-        dims: Annotated[int, Field(gt=0)],
-        hidden: Layers,
-        dropout: Annotated[float, Field(ge=0, lt=1)],
-        ridge: Annotated[float, Field(ge=0)],
-        power: Annotated[float, Field(ge=0)],
-        input_norm: InputNorm,
-        learning_rate: Annotated[float, Field(gt=0)],
-        weight_decay: Annotated[float, Field(ge=0)],
-        batch: Annotated[int, Field(gt=1)],
-        epochs: Annotated[int, Field(gt=0)],
-    ) -> None:
-        self.dims, self.hidden, self.dropout = dims, hidden, dropout
-        self.ridge, self.power, self.input_norm = ridge, power, input_norm
-        self.rate, self.weight_decay, self.batch = learning_rate, weight_decay, batch
-        self.stage_epochs = (epochs,)
+    class Options(StagedOptions):
+        """Options of the networks and of CCA; `batch` should be several times `dims`."""
+
+        dims: Count = Field(
+            description="Outputs o of each network: dimensions of the shared space."
+        )
+        hidden: Layers = Field(
+            description="Units of the hidden layers of both networks; [] makes the method linear."
+        )
+        dropout: float = Field(ge=0, lt=1, description="Dropout rate of the hidden layers.")
+        ridge: NotNegative = Field(
+            description="Ridge r of both covariances, in the loss and in the CCA of the outputs."
+        )
+        power: NotNegative = Field(
+            description="Exponent s of the canonical correlations in the embedding."
+        )
 
     def stages(self, widths: dict[str, int]) -> list[Stage]:
         """The two networks."""
-        layers = {m: [width, *self.hidden] for m, width in widths.items()}
-        return [CorrelatedNetworks(layers, self.dims, self.dropout, self.ridge, self.input_norm)]
+        o = self.options
+        layers = {m: [width, *o.hidden] for m, width in widths.items()}
+        return [CorrelatedNetworks(layers, o.dims, o.dropout, o.ridge, o.input_norm)]
 
     def readout(self, modalities: Iterable[str]) -> nn.Module:
         """Linear CCA of the outputs."""
-        return CanonicalVariates(modalities, self.dims, self.ridge, self.power)
+        o = self.options
+        return CanonicalVariates(modalities, o.dims, o.ridge, o.power)
+
+    def resources(self, size: FitSize) -> Resources:
+        """Two networks, and their outputs for all pairs in double precision; see `training`."""
+        o = self.options
+        work = sum((dense(r.width, *o.hidden, o.dims) for r in size.stored.values()), Workload())
+        copies = size.held("train") + 32 * size.pairs * o.dims
+        return training(size, work, o.epochs, o.batch, copies=copies)
 
 
 class CorrelatedNetworks(Stage):
@@ -73,9 +71,9 @@ class CorrelatedNetworks(Stage):
 
     Args:
         layers: Widths of the inputs and of the hidden layers, by modality.
-        outputs: o.
-        dropout: Of the hidden layers.
-        ridge: r.
+        outputs: Number o of outputs.
+        dropout: Dropout of the hidden layers.
+        ridge: r, added to the diagonal of both covariances.
         input_norm: See `Stage`.
     """
 
@@ -98,7 +96,7 @@ class CorrelatedNetworks(Stage):
         return self.branches[modality](x)
 
     def loss(self, x: Vectors, labels: torch.Tensor) -> torch.Tensor:
-        """The total correlation of the batch, negative."""
+        """The negative total correlation of the batch."""
         outputs = (self.encode(m, rows) for m, rows in x.items())
         return -total_correlation(*outputs, self.ridge)
 
@@ -107,10 +105,10 @@ class CanonicalVariates(nn.Module):
     """A readout: canonical variates of the outputs of two networks.
 
     Args:
-        modalities: Which there are.
-        dims: o.
-        ridge: r.
-        power: s.
+        modalities: Names of the modalities.
+        dims: Number o of outputs.
+        ridge: r, added to the diagonal of both covariances.
+        power: s, exponent of the correlations.
     """
 
     def __init__(self, modalities: Iterable[str], dims: int, ridge: float, power: float) -> None:
@@ -130,7 +128,9 @@ class CanonicalVariates(nn.Module):
         a, rho, b = canonical_directions(whiteners[0], cross, whiteners[1])
         for modality, directions in zip(codes, (a, b), strict=True):
             self.get_buffer(f"mean_{modality}").copy_(means[modality])
-            matrix = self.get_buffer(f"map_{modality}").zero_()  # outputs that are constant get 0
+            matrix = self.get_buffer(
+                f"map_{modality}"
+            ).zero_()  # beyond the rank the variates are 0
             matrix[:, : len(rho)] = torch.from_numpy(directions[:, : len(rho)] * rho**self.power)
 
     def forward(self, modality: str, codes: torch.Tensor) -> torch.Tensor:

@@ -1,6 +1,6 @@
 """Deep-SM: deep semantic matching, retrieval by class posteriors (Wei et al. 2017).
 
-One classifier per modality; what is compared are the posteriors. Pairs play no part in training.
+One classifier per modality; retrieval compares their posteriors. Training ignores the pairs.
 
 Source: Y. Wei et al., Cross-modal retrieval with CNN visual features: a new baseline, IEEE Trans.
 Cybernetics 47(2), 2017, with precomputed features in place of the fine-tuned CNN; semantic matching
@@ -9,105 +9,98 @@ Cost of 40,000 pairs of 4,096 + 1,000 columns: at most 2.5 GB with the features,
 one core.
 """
 
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
 import torch
 from pydantic import Field
 from torch.nn.functional import softmax
 
-from crossmodal.encoders.classifiers import Classifiers
-from crossmodal.encoders.mlp import LayersByView
-from crossmodal.evaluation.retrieval import inner_product
-from crossmodal.linear.inputs import InputNorm
-from crossmodal.losses import squared_error
-from crossmodal.methods.base import Direction
-from crossmodal.stages import Stage, StagedMethod, Vectors
+from crossmodal.learning.method import Direction
+from crossmodal.learning.staged.classifiers import Classifiers
+from crossmodal.learning.staged.stages import Stage, StagedMethod, StagedOptions, Vectors
+from crossmodal.nn.losses import squared_error
+from crossmodal.nn.mlp import LayersByView
+from crossmodal.options import Positive
+from crossmodal.resources.fits import training
+from crossmodal.resources.needs import Resources
+from crossmodal.resources.networks import Workload, dense
+from crossmodal.resources.sizes import FitSize
+from crossmodal.vectors import inner_product
 
 SMALLEST = np.finfo(np.float32).tiny
 
 
 class DeepSM(StagedMethod):
-    """Two independent classifiers.
-
-    Args:
-        hidden: Units of the hidden layers, by modality.
-        dropout: Of the hidden layers.
-        loss: 'cross_entropy', or 'squared': the squared distance of posteriors and labels, in which
-            an item's labels share a weight of 1.
-        temperature: The logits are divided by it when items are embedded.
-        similarity: Of posteriors: 'dot', 'cosine', 'centred' (the cosine after subtracting each
-            one's mean, which is Pearson's correlation) or 'kl' (-KL(query, document)).
-        input_norm: Scaling of the features, fitted on the training split.
-        learning_rate: Of SGD.
-        momentum: Of SGD.
-        weight_decay: L2 penalty of the weights.
-        batch: Items per step.
-        epochs: Passes over the training split.
-    """
+    """Two independent classifiers."""
 
     supervised = True
 
-    def __init__(
-        self,
-        hidden: LayersByView,
-        dropout: Annotated[float, Field(ge=0, lt=1)],
-        loss: Literal["cross_entropy", "squared"],
-        temperature: Annotated[float, Field(gt=0)],
-        similarity: Literal["dot", "cosine", "centred", "kl"],
-        input_norm: InputNorm,
-        learning_rate: Annotated[float, Field(gt=0)],
-        momentum: Annotated[float, Field(ge=0, lt=1)],
-        weight_decay: Annotated[float, Field(ge=0)],
-        batch: Annotated[int, Field(gt=1)],
-        epochs: Annotated[int, Field(gt=0)],
-    ) -> None:
-        self.hidden, self.dropout, self.squared = hidden, dropout, loss == "squared"
-        self.temperature, self.similarity = temperature, similarity
-        self.input_norm = input_norm
-        self.rate, self.momentum, self.weight_decay = learning_rate, momentum, weight_decay
-        self.batch, self.stage_epochs = batch, (epochs,)
+    class Options(StagedOptions):
+        """Options of the classifiers and of the similarity."""
+
+        hidden: LayersByView = Field(description="Units of the hidden layers, by modality.")
+        dropout: float = Field(ge=0, lt=1, description="Dropout rate of the hidden layers.")
+        loss: Literal["cross_entropy", "squared"] = Field(
+            description="'cross_entropy', or 'squared': the squared distance of posteriors and "
+            "labels, which are scaled to sum to 1."
+        )
+        temperature: Positive = Field(description="Divisor of the logits in the embedding.")
+        similarity: Literal["dot", "cosine", "centred", "kl"] = Field(
+            description="Similarity of posteriors: 'dot', 'cosine', 'centred' (Pearson's "
+            "correlation) or 'kl', which is -KL(query, document)."
+        )
+        momentum: float = Field(ge=0, lt=1, description="Momentum of SGD.")
 
     def stages(self, widths: dict[str, int]) -> list[Stage]:
         """The two classifiers."""
-        return [Posteriors(widths, self)]
+        return [Posteriors(widths, self.classes, self.options)]
 
     def optimizer(self) -> torch.optim.Optimizer:
         """SGD with momentum."""
-        return torch.optim.SGD(self.parameter_groups(), self.rate, momentum=self.momentum)
+        return torch.optim.SGD(
+            self.parameter_groups(), self.options.learning_rate, momentum=self.options.momentum
+        )
 
     def score(self, queries: np.ndarray, gallery: np.ndarray, direction: Direction) -> np.ndarray:
         """Similarity (q, g) of posteriors."""
-        if self.similarity == "dot":
+        similarity = self.options.similarity
+        if similarity == "dot":
             return queries @ gallery.T
-        if self.similarity == "kl":
+        if similarity == "kl":
             entropies = (queries * np.log(queries.clip(SMALLEST))).sum(axis=1, keepdims=True)
             return queries @ np.log(gallery.clip(SMALLEST)).T - entropies
-        if self.similarity == "centred":
+        if similarity == "centred":
             queries, gallery = (p - p.mean(axis=1, keepdims=True) for p in (queries, gallery))
         return inner_product(queries, gallery)
 
+    def resources(self, size: FitSize) -> Resources:
+        """Two classifiers; see `training`."""
+        o = self.options
+        networks = [dense(r.width, *o.hidden[m], size.labels) for m, r in size.stored.items()]
+        work = sum(networks, Workload()).but(slots=1)
+        return training(size, work, o.epochs, o.batch, copies=size.held("train"))
+
 
 class Posteriors(Classifiers):
-    """A stage: classifiers whose output are the class posteriors.
+    """The only stage: classifiers that output the class posteriors.
 
     Args:
         widths: Number of inputs of each modality.
-        options: Those of the method.
+        classes: Number C of classes.
+        options: Options of the method.
     """
 
-    def __init__(self, widths: dict[str, int], options: DeepSM) -> None:
-        super().__init__(
-            widths, options.hidden, options.classes, options.dropout, options.input_norm
-        )
-        self.temperature, self.squared = options.temperature, options.squared
+    def __init__(self, widths: dict[str, int], classes: int, options: DeepSM.Options) -> None:
+        super().__init__(widths, options.hidden, classes, options.dropout, options.input_norm)
+        self.options = options
 
     def encode(self, modality: str, x: torch.Tensor) -> torch.Tensor:
         """Posteriors (n, C)."""
-        return softmax(self.logits(modality, x) / self.temperature, dim=1)
+        return softmax(self.logits(modality, x) / self.options.temperature, dim=1)
 
     def loss(self, x: Vectors, labels: torch.Tensor) -> torch.Tensor:
         """Sum of both classifiers' losses."""
-        if not self.squared:
+        if self.options.loss == "cross_entropy":
             return super().loss(x, labels)
         return sum(squared_error(softmax(self.logits(m, rows), 1), labels) for m, rows in x.items())

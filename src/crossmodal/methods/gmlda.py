@@ -2,73 +2,71 @@
 
     maximise  v1'W1 v1 + mu v2'W2 v2 + 2 alpha v1'Z1 Z2'v2   s.t.  v1'D1 v1 + gamma v2'D2 v2 = 1
 
-W is the scatter between the classes and D that within them; Z1 and Z2 hold matched columns: the
-pairs or the class means. Each view is reduced by PCA before. Retrieval by the cosine.
+W is the between-class and D the within-class scatter; the columns of Z1 and Z2 correspond: they
+are the pairs, or the class means. PCA reduces each view first. Retrieval by the cosine.
 
 Source: A. Sharma, A. Kumar, H. Daume III, D. W. Jacobs, Generalized multiview analysis: a
 discriminative latent space, CVPR 2012. Cost: about four (p + q + C)^2 float64 matrices (0.9 GB at
 4,096 + 1,000 + 81 columns), one pass over the rows; the eigenproblem has the size that PCA leaves.
 """
 
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
 
-from crossmodal.data import Split
-from crossmodal.linear.inputs import Inputs, require_labels
-from crossmodal.linear.moments import Blocks, scatter
-from crossmodal.linear.pencil import block_pencil
-from crossmodal.linear.projection import Projection
-from crossmodal.linear.whitening import mean_diagonal, principal_directions
-from crossmodal.methods.base import Run
+from crossmodal.data.split import Split
+from crossmodal.learning.linear.inputs import Inputs, require_labels
+from crossmodal.learning.linear.moments import Blocks, scatter
+from crossmodal.learning.linear.pencil import block_pencil
+from crossmodal.learning.linear.projection import Projection, SubspaceOptions
+from crossmodal.learning.linear.whitening import mean_diagonal, principal_directions
+from crossmodal.learning.method import Run
+from crossmodal.options import NotNegative
+from crossmodal.resources.fits import closed_form
+from crossmodal.resources.needs import Resources
+from crossmodal.resources.sizes import FitSize
 
 CLASSES = "classes"
 
 
 class GMLDA(Projection):
-    """GMLDA in closed form. Of an item's labels one is drawn; items without are left out.
+    """GMLDA in closed form, on one label per labelled item, drawn if it has several."""
 
-    Args:
-        dims: Size k of the shared space.
-        alignment: Matched columns: 'all': the pairs; 'mean': the means of the classes.
-        alpha: Weight of the alignment.
-        balance: Whether gamma = tr D1 / tr D2, mu = tr W1 / tr W2 and alpha is in units of tr W1
-            over the nuclear norm of Z1 Z2'; else gamma = mu = 1 and alpha is as given.
-        ridge: Added to each D, in units of its mean diagonal.
-        pca_energy: Share of a view's variance that PCA keeps, (0, 1].
-    """
+    input_norm = "raw"
 
-    def __init__(
-        self,
-        dims: Annotated[int, Field(gt=0)],
-        alignment: Literal["all", "mean"],
-        alpha: Annotated[float, Field(ge=0)],
-        balance: bool,
-        ridge: Annotated[float, Field(ge=0)],
-        pca_energy: Annotated[float, Field(gt=0, le=1)],
-    ) -> None:
-        self.dims = dims
-        self.alignment = alignment
-        self.alpha = alpha
-        self.balance = balance
-        self.ridge = ridge
-        self.pca_energy = pca_energy
+    class Options(SubspaceOptions):
+        """Options of the objective."""
+
+        alignment: Literal["all", "mean"] = Field(
+            description="Columns of Z1 and Z2: 'all' the pairs, 'mean' the means of the classes."
+        )
+        alpha: NotNegative = Field(description="Weight alpha of the alignment.")
+        balance: bool = Field(
+            description="Whether gamma = tr D1 / tr D2, mu = tr W1 / tr W2, and alpha is in units "
+            "of tr W1 / nuclear norm of Z1 Z2'; otherwise gamma = mu = 1, and alpha is as given."
+        )
+        ridge: NotNegative = Field(description="Ridge of each D, in units of its mean diagonal.")
+        pca_energy: float = Field(
+            gt=0, le=1, description="Share of a view's variance that PCA keeps."
+        )
 
     def fit(self, train: Split, validation: Split, run: Run) -> None:
         """Learn both maps; the seed draws the label of items that have several.
 
         Raises:
-            CrossmodalError: If no item has a label, or the scatter within classes is singular.
+            CrossmodalError: If no item has a label, `dims` exceeds the number of directions, or
+                the within-class scatter is singular.
         """
         views, counts = _labelled_inputs(train, np.random.default_rng(run.seed))
         first, second = (m for m in views if m != CLASSES)
         moments = scatter(views)
-        bases = {m: principal_directions(moments[m, m], self.pca_energy) for m in (first, second)}
+        energy = self.options.pca_energy
+        bases = {m: principal_directions(moments[m, m], energy) for m in (first, second)}
         sums = {m: a.T @ moments[m, CLASSES] for m, a in bases.items()}  # of each class, (d, C)
         between = {m: s / counts @ s.T for m, s in sums.items()}
         within = {m: a.T @ moments[m, m] @ a - between[m] for m, a in bases.items()}
-        if self.alignment == "all":
+        if self.options.alignment == "all":
             align = bases[first].T @ moments[first, second] @ bases[second]
         else:
             align = (sums[first] / counts) @ (sums[second] / counts).T
@@ -81,8 +79,8 @@ class GMLDA(Projection):
     ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """Eigenvalues (k,) and directions (d, k) of each view."""
         first, second = between
-        gamma, mu, alpha = 1.0, 1.0, self.alpha
-        if self.balance:
+        gamma, mu, alpha, ridge = 1.0, 1.0, self.options.alpha, self.options.ridge
+        if self.options.balance:
             gamma = np.trace(within[first]) / np.trace(within[second])
             mu = np.trace(between[first]) / np.trace(between[second])
             alpha *= np.trace(between[first]) / np.linalg.norm(align, "nuc")
@@ -93,10 +91,14 @@ class GMLDA(Projection):
             (second, second): mu * between[second],
         }
         constraints = {
-            m: scale * (d + self.ridge * mean_diagonal(d) * np.eye(len(d)))
+            m: scale * (d + ridge * mean_diagonal(d) * np.eye(len(d)))
             for (m, d), scale in zip(within.items(), (1.0, gamma), strict=True)
         }
-        return block_pencil(relations, constraints, self.dims)
+        return block_pencil(relations, constraints, self.options.dims)
+
+    def resources(self, size: FitSize) -> Resources:
+        """Four matrices; see `closed_form`."""
+        return closed_form(size, 4)
 
 
 def _labelled_inputs(

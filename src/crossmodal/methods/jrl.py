@@ -4,66 +4,62 @@
         + graph_weight (tr P'X'Lx XP + tr R'Z'Lz ZR) + penalty (|P|_21 + |R|_21)
 
 with Lx, Lz the normalised Laplacians of k-NN graphs over the training rows. The problem is convex;
-P and R are learnt in turn. Retrieval compares class posteriors, estimated from the nearest training
-projections of both views, by their inner product.
+P and R are learnt alternately. Retrieval is by the inner product of class posteriors, estimated
+from the nearest training projections of both views.
 
 Source: X. Zhai, Y. Peng, J. Xiao, Learning cross-media joint representation with sparse and
-semi-supervised regularization, IEEE TCSVT 24(6), 2014; inductive: test items are in no graph.
+semi-supervised regularization, IEEE TCSVT 24(6), 2014; inductive: no test item is in a graph.
 Cost: three copies of a view in float64 for the graph (4 GB at 41,000 x 4,096), n^2 (p + q) products
 for the exact neighbours; without a graph about four (p + q)^2 matrices. At 40,000 pairs of 4,096 +
 1,000 columns with a graph, 4.4 GB with the features and 9 minutes of one core.
 """
-
-from typing import Annotated
 
 import numpy as np
 from pydantic import Field
 from scipy.special import expit
 from sklearn.neighbors import NearestNeighbors
 
-from crossmodal.data import Split, View
-from crossmodal.linear.graph import normalised_adjacency
-from crossmodal.linear.group_sparse import reweighted_step, row_norms, settled
-from crossmodal.linear.inputs import Inputs, paired_inputs, paired_labels
-from crossmodal.linear.moments import Blocks, scatter
-from crossmodal.linear.projection import Projection
-from crossmodal.methods.base import Direction, Run
+from crossmodal.data.split import Split, View
+from crossmodal.learning.linear.graph import normalised_adjacency
+from crossmodal.learning.linear.group_sparse import (
+    GroupSparseOptions,
+    converged,
+    reweighted_step,
+    row_norms,
+)
+from crossmodal.learning.linear.inputs import Inputs, paired_inputs, paired_labels
+from crossmodal.learning.linear.moments import Blocks, scatter
+from crossmodal.learning.linear.projection import Projection
+from crossmodal.learning.method import Direction, Run
+from crossmodal.options import Count, NotNegative
+from crossmodal.resources.fits import closed_form
+from crossmodal.resources.needs import Resources
+from crossmodal.resources.sizes import FitSize
 
 LABELS = "labels"
 
 
 class JRL(Projection):
-    """Inductive JRL on z-scores.
+    """Inductive JRL on z-scores."""
 
-    Args:
-        penalty: gamma, of |P|_21 and |R|_21; grows with the number of pairs.
-        graph_weight: sigma, of the smoothness; 0 makes no graph.
-        pair_weight: lambda, of the distance between the projections of a pair.
-        neighbours: k, of the graphs and of the posteriors.
-        iterations: At most.
-        tolerance: Stop when the objective falls by less than this share.
-    """
-
+    random = False
     input_norm = "zscore"
 
-    def __init__(
-        self,
-        penalty: Annotated[float, Field(gt=0)],
-        graph_weight: Annotated[float, Field(ge=0)],
-        pair_weight: Annotated[float, Field(ge=0)],
-        neighbours: Annotated[int, Field(gt=0)],
-        iterations: Annotated[int, Field(gt=0)],
-        tolerance: Annotated[float, Field(ge=0)],
-    ) -> None:
-        self.penalty = penalty
-        self.graph_weight = graph_weight
-        self.pair_weight = pair_weight
-        self.neighbours = neighbours
-        self.iterations = iterations
-        self.tolerance = tolerance
+    class Options(GroupSparseOptions):
+        """Options of the objective."""
+
+        graph_weight: NotNegative = Field(
+            description="Weight of the smoothness over the graphs; at 0 no graph is computed."
+        )
+        pair_weight: NotNegative = Field(
+            description="Weight of the distance between the projections of a pair."
+        )
+        neighbours: Count = Field(
+            description="Number k of nearest neighbours, in the graphs and for the posteriors."
+        )
 
     def fit(self, train: Split, validation: Split, run: Run) -> None:
-        """Learn both maps; nothing is random. The learning curve has the objective.
+        """Learn both maps; the learning curve records the objective.
 
         Raises:
             CrossmodalError: If no item has a label.
@@ -79,9 +75,9 @@ class JRL(Projection):
         self.arrays["labels"] = np.tile(train.labels[owners].astype(np.float32), (2, 1))
 
     def embed(self, modality: str, view: View) -> np.ndarray:
-        """Class posteriors (rows, C), with one label per training item."""
+        """Class posteriors (rows, C), which sum to 1 if each training item has one label."""
         projections, labels = self.arrays["projections"], self.arrays["labels"]
-        neighbours = NearestNeighbors(n_neighbors=min(self.neighbours, len(labels)))
+        neighbours = NearestNeighbors(n_neighbors=min(self.options.neighbours, len(labels)))
         distances, nearest = neighbours.fit(projections).kneighbors(super().embed(modality, view))
         affinities = expit(-distances)  # 1 / (1 + exp(distance))
         affinities /= affinities.sum(axis=1, keepdims=True)
@@ -89,41 +85,54 @@ class JRL(Projection):
 
     @staticmethod
     def score(queries: np.ndarray, gallery: np.ndarray, direction: Direction) -> np.ndarray:
-        """Probability (q, g) of the same class."""
+        """Probabilities (q, g) of the same class."""
         return queries @ gallery.T
 
     def _solve(self, views: dict[str, Inputs], moments: Blocks, run: Run) -> dict[str, np.ndarray]:
-        """P and R, each the minimiser for the other one, in turn."""
+        """P and R, alternately updated with the other one fixed."""
         grams = {m: self._gram(view, moments[m, m]) for m, view in views.items()}
         first, second = views
-        maps = {m: reweighted_step(grams[m], moments[m, LABELS], self.penalty, None) for m in views}
-        for iteration in range(self.iterations):
+        maps = {
+            m: reweighted_step(grams[m], moments[m, LABELS], self.options.penalty, None)
+            for m in views
+        }
+        for iteration in range(self.options.iterations):
             for m, other in ((first, second), (second, first)):
-                target = moments[m, LABELS] + self.pair_weight * moments[m, other] @ maps[other]
-                maps[m] = reweighted_step(grams[m], target, self.penalty, maps[m])
+                target = (
+                    moments[m, LABELS] + self.options.pair_weight * moments[m, other] @ maps[other]
+                )
+                maps[m] = reweighted_step(grams[m], target, self.options.penalty, maps[m])
             objective = self._objective(maps, grams, moments)
             run.curve.append({"iteration": iteration, "objective": objective})
-            if settled(run.curve, self.tolerance):
+            if converged(run.curve, self.options.tolerance):
                 break
         return maps
 
     def _objective(
         self, maps: dict[str, np.ndarray], grams: dict[str, np.ndarray], moments: Blocks
     ) -> float:
-        """The whole objective, from second moments."""
+        """The objective, from second moments."""
         first, second = maps
         tied = np.sum(maps[first] * (moments[first, second] @ maps[second]))
-        total = 2 * np.trace(moments[LABELS, LABELS]) - 2 * self.pair_weight * tied
+        total = 2 * np.trace(moments[LABELS, LABELS]) - 2 * self.options.pair_weight * tied
         for m, matrix in maps.items():
             total += np.sum(matrix * (grams[m] @ matrix - 2 * moments[m, LABELS]))
-            total += self.penalty * row_norms(matrix).sum()
+            total += self.options.penalty * row_norms(matrix).sum()
         return total
 
     def _gram(self, view: Inputs, moments: np.ndarray) -> np.ndarray:
         """(1 + pair_weight) X'X + graph_weight X'L X, (d, d)."""
-        gram = (1 + self.pair_weight) * moments
-        if self.graph_weight:
+        gram = (1 + self.options.pair_weight) * moments
+        if self.options.graph_weight:
             rows = view[:]
-            smoothed = rows.T @ (normalised_adjacency(rows, self.neighbours) @ rows)
-            gram += self.graph_weight * (moments - smoothed)
+            smoothed = rows.T @ (normalised_adjacency(rows, self.options.neighbours) @ rows)
+            gram += self.options.graph_weight * (moments - smoothed)
         return gram
+
+    def resources(self, size: FitSize) -> Resources:
+        """Four matrices; with a graph, three float64 copies of the widest view's rows, and the n^2
+        distances of each view. See `closed_form`.
+        """
+        graph = self.options.graph_weight > 0
+        largest = max(rows.width for rows in size.train.values()) * size.pairs
+        return closed_form(size, 4, 1 + graph * size.pairs / size.width, 24 * graph * largest)

@@ -2,80 +2,76 @@
 
     min |XU + 1b' - T|^2 + |ZV + 1b' - T|^2 + penalty (|U|_21 + |V|_21),   T = Y + B o M, M >= 0
 
-with B = 1 for an item's classes and -1 for the others: targets may be dragged apart. Alternates
-over b, U, V and M; the problem is convex. Retrieval by the cosine of XU and ZV.
+with B = 1 for an item's classes and -1 for the others: epsilon-dragging moves targets apart. The
+problem is convex; b, U, V and M are learnt alternately. Retrieval by the cosine of XU and ZV.
 
 Source: C. Kang et al., Learning consistent feature representation for cross-modal multimedia
 retrieval, IEEE TMM 17(3), 2015. Our reconstruction: each feature is a group of its own.
 Cost: about four p^2 float64 matrices (0.6 GB at 4,096); one pass over the rows for the moments, and
-per iteration two light ones and one linear system of size p; at 40,000 pairs of 4,096 + 1,000
+per iteration two cheap ones and one linear system of size p; at 40,000 pairs of 4,096 + 1,000
 columns, at most 2.5 GB with the features and 2 minutes of one core.
 """
-
-from typing import Annotated
 
 import numpy as np
 from pydantic import Field
 
-from crossmodal.data import Split
-from crossmodal.linear.group_sparse import reweighted_step, row_norms, settled
-from crossmodal.linear.inputs import InputNorm, paired_inputs, require_labels
-from crossmodal.linear.moments import cross_scatter, scatter
-from crossmodal.linear.projection import Projection
-from crossmodal.methods.base import Run
+from crossmodal.data.split import Split
+from crossmodal.learning.linear.group_sparse import (
+    GroupSparseOptions,
+    converged,
+    reweighted_step,
+    row_norms,
+)
+from crossmodal.learning.linear.inputs import InputOptions, paired_inputs, require_labels
+from crossmodal.learning.linear.moments import cross_scatter, scatter
+from crossmodal.learning.linear.projection import Projection
+from crossmodal.learning.method import Run
+from crossmodal.resources.fits import closed_form
+from crossmodal.resources.needs import Resources
+from crossmodal.resources.sizes import FitSize
 
 
 class LGCFL(Projection):
-    """Regression to classes with dragged targets; the shared space has one dimension per class.
+    """Regression to classes; the shared space has one dimension per class."""
 
-    Args:
-        penalty: Of both |.|_21; grows with the number of pairs.
-        dragging: Whether targets move; else T = Y.
-        iterations: At most.
-        tolerance: Stop when the objective falls by less than this share.
-        input_norm: Scaling of the features, see `Inputs`.
-    """
+    random = False
 
-    def __init__(
-        self,
-        penalty: Annotated[float, Field(gt=0)],
-        dragging: bool,
-        iterations: Annotated[int, Field(gt=0)],
-        tolerance: Annotated[float, Field(ge=0)],
-        input_norm: InputNorm,
-    ) -> None:
-        self.penalty = penalty
-        self.dragging = dragging
-        self.iterations = iterations
-        self.tolerance = tolerance
-        self.input_norm = input_norm
+    class Options(GroupSparseOptions, InputOptions):
+        """Options of the objective."""
+
+        dragging: bool = Field(description="Whether the targets move; otherwise T = Y.")
 
     def fit(self, train: Split, validation: Split, run: Run) -> None:
-        """Learn both maps; nothing is random. The learning curve has the objective.
+        """Learn both maps; the learning curve records the objective.
 
         Raises:
             CrossmodalError: If no item has a label.
         """
+        options = self.options
         require_labels(train)
         views = paired_inputs(train, self.input_norm)
         grams = {m: scatter({m: view})[m, m] for m, view in views.items()}
         owners, _ = train.pairs()
         labels = train.labels[owners].astype(np.float64)
         targets, maps = labels, dict.fromkeys(views)
-        for iteration in range(self.iterations):
+        for iteration in range(options.iterations):
             bias = targets.mean(axis=0)
             for m, view in views.items():
                 product = cross_scatter(view, targets - bias)
-                maps[m] = reweighted_step(grams[m], product, self.penalty, maps[m])
+                maps[m] = reweighted_step(grams[m], product, options.penalty, maps[m])
             predictions = [view.project(maps[m]) + bias for m, view in views.items()]
-            if self.dragging:
+            if options.dragging:
                 targets = _dragged(labels, sum(predictions) / 2)
             objective = sum(np.square(p - targets).sum() for p in predictions)
-            objective += self.penalty * sum(row_norms(matrix).sum() for matrix in maps.values())
+            objective += options.penalty * sum(row_norms(matrix).sum() for matrix in maps.values())
             run.curve.append({"iteration": iteration, "objective": objective})
-            if settled(run.curve, self.tolerance):
+            if converged(run.curve, options.tolerance):
                 break
         self.keep(views, maps)
+
+    def resources(self, size: FitSize) -> Resources:
+        """Four matrices, and two cheap passes for each iteration; see `closed_form`."""
+        return closed_form(size, 4, 2)
 
 
 def _dragged(labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:

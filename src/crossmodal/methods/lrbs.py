@@ -14,56 +14,61 @@ where n is too large, `sample` bounds it.
 
 import math
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import torch
 from pydantic import Field
 from torch.nn.functional import softplus
 
-from crossmodal.data import Split, View
-from crossmodal.devices import device
-from crossmodal.linear.inputs import require_labels
-from crossmodal.linear.singular_values import soft_threshold_factors
-from crossmodal.methods.base import Direction, Method, Run
-from crossmodal.online.preprocessing import Normalise, fit_preprocessing, preprocess
-from crossmodal.progress import track
-from crossmodal.state import State, StateFile
+from crossmodal.data.split import Split, View
+from crossmodal.device import device
+from crossmodal.io.progress import track
+from crossmodal.io.snapshots import Snapshot, State
+from crossmodal.learning.linear.inputs import require_labels
+from crossmodal.learning.linear.singular_values import soft_threshold_factors
+from crossmodal.learning.method import Direction, Method, Run
+from crossmodal.learning.online.preprocessing import (
+    PreprocessingOptions,
+    fit_preprocessing,
+    preprocess,
+)
+from crossmodal.options import Count, NotNegative, Positive
+from crossmodal.resources.fits import fit, scaled_bytes
+from crossmodal.resources.needs import GB, INTERPRETER, Resources
+from crossmodal.resources.sizes import FitSize
 
 Side = tuple[torch.Tensor, torch.Tensor]  # rows (n, d) and labels (n, C) of one view
 Factors = tuple[torch.Tensor, torch.Tensor]  # (p, r) and (q, r); M is their product, of rank r
-NUMBERS = ("momentum", "lipschitz", "objective")  # of a descent
+SCALARS = ("momentum", "lipschitz", "objective")  # of a descent
 PAIRS_PER_BLOCK = {"cpu": 2**19, "cuda": 2**26}  # what caches hold, or what keeps a GPU busy
 
 
 class LRBS(Method):
-    """One matrix M for both directions, by accelerated proximal gradient from M = 0.
+    """One matrix M for both directions, by accelerated proximal gradient from M = 0."""
 
-    Args:
-        penalty: lambda, in units of the smallest one that makes M zero.
-        iterations: At most so many.
-        tolerance: Stop when the objective over all pairs changes by less than this share.
-        sample: Items of each view whose pairs an iteration descends on, drawn anew for each: our
-            approximation for many items. None: all.
-        normalise: Scaling of the features; see `fit_preprocessing`.
-        pca_energy: Share of the variance that PCA keeps, (0, 1]; None: no PCA.
-    """
+    class Options(PreprocessingOptions):
+        penalty: Positive = Field(
+            description="Weight lambda of the nuclear norm, in units of the smallest one for which "
+            "M is zero."
+        )
+        iterations: Count = Field(description="Maximum number of iterations.")
+        tolerance: NotNegative = Field(
+            description="Stop when the relative change of the objective over all pairs is at most "
+            "this; without effect if `sample` is set."
+        )
+        sample: Count | None = Field(
+            description="Items of each view, drawn again for each iteration, whose pairs it "
+            "descends on: our approximation for many items. null: all."
+        )
 
     task = "category"
     gpu = True
 
-    def __init__(
-        self,
-        penalty: Annotated[float, Field(gt=0)],
-        iterations: Annotated[int, Field(gt=0)],
-        tolerance: Annotated[float, Field(ge=0)],
-        sample: Annotated[int, Field(gt=0)] | None,
-        normalise: Normalise,
-        pca_energy: Annotated[float, Field(gt=0, le=1)] | None,
-    ) -> None:
-        self.penalty, self.iterations = penalty, iterations
-        self.tolerance, self.sample = tolerance, sample
-        self.normalise, self.pca_energy = normalise, pca_energy
+    @property
+    def random(self) -> bool:
+        """Whether items are drawn."""
+        return self.options.sample is not None
 
     def fit(self, train: Split, validation: Split, run: Run) -> None:
         """Learn M; items without a label take no part.
@@ -84,7 +89,8 @@ class LRBS(Method):
             for name in ("mean", "scale", "components")
             if f"{modality}.{name}" in self.arrays
         }
-        return preprocess(view.vectors(), statistics) @ self.arrays[f"{modality}.factor"]
+        rows = preprocess(view.vectors(), statistics, self.options.scaling)
+        return rows @ self.arrays[f"{modality}.factor"]
 
     @staticmethod
     def score(queries: np.ndarray, gallery: np.ndarray, direction: Direction) -> np.ndarray:
@@ -94,11 +100,11 @@ class LRBS(Method):
     def _side(self, modality: str, train: Split) -> Side:
         """Scaled rows (n, d) and labels (n, C) of the labelled items, on the device."""
         view = train.views[modality]
-        statistics = fit_preprocessing(view.vectors(), self.normalise, self.pca_energy)
+        statistics = fit_preprocessing(view.vectors(), self.options)
         self.arrays |= {f"{modality}.{name}": value for name, value in statistics.items()}
         labels = train.labels[view.items]
         kept = labels.any(axis=1)
-        rows = preprocess(view.vectors()[kept], statistics)
+        rows = preprocess(view.vectors()[kept], statistics, self.options.scaling)
         return (
             torch.from_numpy(rows).double().to(device()),
             torch.from_numpy(labels[kept]).float().to(device()),
@@ -106,33 +112,44 @@ class LRBS(Method):
 
     def _relations(self, sides: list[Side], seed: int, iteration: int) -> "Relations":
         """Those of all items, or of an iteration's sample."""
-        if self.sample is None:
+        if self.options.sample is None:
             return Relations(*sides)
         rng = np.random.default_rng([seed, iteration])
-        drawn = [rng.permutation(len(rows))[: self.sample] for rows, _ in sides]
+        drawn = [rng.permutation(len(rows))[: self.options.sample] for rows, _ in sides]
         return Relations(*((x[d], y[d]) for d, (x, y) in zip(drawn, sides, strict=True)))
 
     def _solve(self, sides: list[Side], run: Run) -> Factors:
         """M; the objective after each iteration is in the learning curve."""
         relations = self._relations(sides, run.seed, 0)
         steepest = float(torch.linalg.matrix_norm(relations.gradient(relations.zero)[1], 2))
-        descent = Descent(relations, self.penalty * steepest)
-        file = StateFile(run.checkpoints)
-        if found := file.load():
-            descent.take_over(*found)
-            run.curve[:] = found[1]["curve"]
-        done = len(run.curve)
-        for iteration in track(range(done, self.iterations), self.iterations, run.label, done):
-            if self.sample is not None:
+        descent = Descent(relations, self.options.penalty * steepest)
+        snapshot = Snapshot(run.checkpoints)
+        if saved := snapshot.load():
+            descent.take_over(*saved)
+            run.curve[:] = saved[1]["curve"]
+        done, iterations = len(run.curve), self.options.iterations
+        for iteration in track(range(done, iterations), iterations, run.label, done):
+            if self.options.sample is not None:
                 descent.relations = self._relations(sides, run.seed, iteration)
             before = descent.objective
             objective = descent.step()
             run.curve.append({"iteration": iteration, "loss": objective})
-            settled = abs(before - objective) <= self.tolerance * abs(objective)
-            if settled and self.sample is None:
+            settled = abs(before - objective) <= self.options.tolerance * abs(objective)
+            if settled and self.options.sample is None:
                 break
-            file.save_if_due(lambda: descent.state({"curve": run.curve}))
+            snapshot.save_if_due(lambda: descent.state({"curve": run.curve}))
         return descent.factors
+
+    def resources(self, size: FitSize) -> Resources:
+        """The scaled rows, once more in float64; three passes over the n^2 pairs per iteration,
+        with the narrower view's q columns: 6 n^2 q operations.
+        """
+        o, pairs = self.options, min(self.options.sample or size.pairs, size.pairs)
+        rows = scaled_bytes(size, o.pca_energy)
+        q = min(rows.width for rows in size.stored.values())
+        operations = o.iterations * 6 * pairs**2 * q
+        needed = fit(size, INTERPRETER, 3 * rows, operations, 800 * size.width)
+        return needed.but(gpu=True, gpu_memory=3 * rows + GB)
 
 
 class Relations:
@@ -217,21 +234,21 @@ class Descent:
         return objective
 
     def state(self, facts: dict[str, Any]) -> State:
-        """Where it stands, besides other facts."""
+        """The state of the iteration, besides other facts."""
         factors = {"factor": self.factors, "before": self.before}
         arrays = {
             f"{n}.{i}": x.cpu().numpy() for n, pair in factors.items() for i, x in enumerate(pair)
         }
-        return arrays, facts | {name: getattr(self, name) for name in NUMBERS}
+        return arrays, facts | {name: getattr(self, name) for name in SCALARS}
 
     def take_over(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
-        """Go on from a state."""
-        place = self.factors[0]
+        """Resume from a snapshot."""
+        like = self.factors[0]
         self.factors, self.before = (
-            tuple(torch.from_numpy(arrays[f"{name}.{i}"]).to(place) for i in range(2))
+            tuple(torch.from_numpy(arrays[f"{name}.{i}"]).to(like) for i in range(2))
             for name in ("factor", "before")
         )
-        for name in NUMBERS:
+        for name in SCALARS:
             setattr(self, name, facts[name])
 
     def _ahead(self, weight: float) -> Factors:

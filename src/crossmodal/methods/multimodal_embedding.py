@@ -6,98 +6,112 @@
     max:   L = sum_i max_j A_ij + sum_j max_i B_ij           (equation 4: MH, MOE)
 
 A_ij = [a + S_ij - S_ii]_+ and B_ij = [a + S_ij - S_jj]_+ with i != j; S is the cosine or the order
-similarity. PH and POE train with the sum first, then go on from the best epoch with the maximum.
+similarity. PH and POE train with the sum first, then continue from the best epoch with the maximum.
 """
 
 from collections.abc import Iterable
-from typing import Annotated, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 import torch
-from pydantic import Field
+from pydantic import Field, model_validator
 from torch import nn
 from torch.nn.functional import normalize
 from torch.nn.utils.rnn import pack_sequence
 
-from crossmodal.data import Split, View
-from crossmodal.devices import device
-from crossmodal.encoders.captions import CaptionEncoder
-from crossmodal.encoders.products import Linear
+from crossmodal.data.feature_file import Ragged
+from crossmodal.data.split import Split, View
+from crossmodal.device import device
 from crossmodal.errors import CrossmodalError
-from crossmodal.losses import Hardest, hardest_ranking_loss, ranking_loss
-from crossmodal.methods.base import Direction
-from crossmodal.similarity import order_similarity
-from crossmodal.store import Ragged
-from crossmodal.training import GradientMethod, shuffled_batches
+from crossmodal.learning.gradient import GradientMethod, shuffled_batches
+from crossmodal.learning.method import Direction
+from crossmodal.nn.captions import CaptionEncoder
+from crossmodal.nn.losses import Hardest, hardest_ranking_loss, ranking_loss
+from crossmodal.nn.mlp import linear
+from crossmodal.nn.order_similarity import order_similarity
+from crossmodal.options import Count, NotNegative, Positive, Strict
+from crossmodal.resources.fits import training
+from crossmodal.resources.needs import Resources
+from crossmodal.resources.networks import Workload
+from crossmodal.resources.sizes import FitSize
 
 ROWS = 512
 BETAS = (0.9, 0.999)
 DROP = 0.1  # of the learning rate, as in the released launcher of FNE-MH
 
 Batch = tuple[np.ndarray, np.ndarray]
-Positive = Annotated[int, Field(gt=0)]
-Rate = Annotated[float, Field(gt=0)]
 
 
 class MultimodalEmbedding(GradientMethod):
-    """A linear map of fixed image features and a GRU over words.
+    """A linear map of fixed image features and a GRU over words."""
 
-    Args:
-        dims: D, size of the shared space and units of the GRU.
-        word_dims: Size of the word embedding.
-        image_bias: Whether the map of images has a bias: as released, not as published.
-        similarity: S.
-        absolute: Take the absolute values of the normalised embeddings.
-        loss: Over all negatives, over the hardest, or first the one and then the other.
-        hardest: The other index of each maximum: 'negative' as published, 'anchor' as released.
-        margin: a.
-        learning_rate: Of Adam.
-        finetuning_rate: The same with the second loss of 'sum-max', otherwise null.
-        drop_epoch: Epoch from which the learning rate is a tenth, as in a released launcher; null:
-            never, as published.
-        bias_correction: Of Adam's moments: 'published', or 'released', with 1 - beta for beta.
-        clip: Largest L2 norm of the gradient of each parameter tensor; a GRU's gates share one.
-        captions_per_epoch: A random caption of each image, or all of them.
-        batch: Pairs per step; the last, incomplete batch of an epoch is dropped.
-        epochs: Passes over the captions; the second loss goes on counting at the best of the first.
-    """
+    class Options(Strict):
+        dims: Count = Field(description="Dimensions D of the shared space, and units of the GRU.")
+        word_dims: Count = Field(description="Dimensions of the word embedding.")
+        image_bias: bool = Field(
+            description="Whether the map of images has a bias: as released, not as published."
+        )
+        similarity: Literal["cosine", "order"] = Field(description="Similarity S.")
+        absolute: bool = Field(description="Take absolute values of the normalised embeddings.")
+        loss: Literal["sum", "max", "sum-max"] = Field(
+            description="Over all negatives, over the hardest, or first one and then the other."
+        )
+        hardest: Hardest = Field(
+            description="Index of each maximum: the 'negative', as published, or the 'anchor', as "
+            "released."
+        )
+        margin: NotNegative = Field(description="Margin a, in units of S.")
+        learning_rate: Positive = Field(description="Learning rate of Adam.")
+        finetuning_rate: Positive | None = Field(
+            description="Learning rate of the second loss of 'sum-max', otherwise null."
+        )
+        drop_epoch: Count | None = Field(
+            description="Epoch from which the learning rate is a tenth, as in a released launcher; "
+            "null: never, as published."
+        )
+        bias_correction: Literal["published", "released"] = Field(
+            description="Of Adam's moments: 'published', or 'released', with 1 - beta for beta."
+        )
+        clip: Positive = Field(
+            description="Largest L2 norm of the gradient of each parameter tensor; a GRU's gates "
+            "share one."
+        )
+        captions_per_epoch: Literal["one", "all"] = Field(
+            description="A random caption of each image, or all of them."
+        )
+        batch: int = Field(
+            gt=1, description="Pairs per step; the last, incomplete batch of an epoch is dropped."
+        )
+        epochs: Count = Field(
+            description="Passes over the captions; the second loss counts on from the best epoch "
+            "of the first."
+        )
+
+        @model_validator(mode="after")
+        def _check(self) -> Self:
+            if (self.finetuning_rate is None) == (self.loss == "sum-max"):
+                raise ValueError(
+                    f"finetuning_rate: is {self.finetuning_rate} with loss {self.loss!r}; the rate "
+                    "of the second loss of 'sum-max', null otherwise"
+                )
+            if self.drop_epoch is not None and self.drop_epoch >= self.epochs:
+                raise ValueError(
+                    f"drop_epoch: is {self.drop_epoch}, but the last epoch is {self.epochs - 1}"
+                )
+            return self
 
     task = "instance"
+    takes: ClassVar = {"image": ("vector",), "text": ("sequence",)}
 
-    def __init__(
-        self,
-        dims: Positive,
-        word_dims: Positive,
-        image_bias: bool,
-        similarity: Literal["cosine", "order"],
-        absolute: bool,
-        loss: Literal["sum", "max", "sum-max"],
-        hardest: Hardest,
-        margin: Annotated[float, Field(ge=0)],
-        learning_rate: Rate,
-        finetuning_rate: Rate | None,
-        drop_epoch: Positive | None,
-        bias_correction: Literal["published", "released"],
-        clip: Annotated[float, Field(gt=0)],
-        captions_per_epoch: Literal["one", "all"],
-        batch: Annotated[int, Field(gt=1)],
-        epochs: Positive,
-    ) -> None:
-        self.losses = loss.split("-")
-        if (finetuning_rate is None) == (len(self.losses) == 2):
-            raise ValueError(
-                f"finetuning_rate: is {finetuning_rate} with loss {loss!r}; the rate of the second "
-                "loss of 'sum-max', null otherwise"
-            )
-        if drop_epoch is not None and drop_epoch >= epochs:
-            raise ValueError(f"drop_epoch: is {drop_epoch}, but the last epoch is {epochs - 1}")
-        self.rates, self.phases = (learning_rate, finetuning_rate), len(self.losses)
-        self.dims, self.word_dims, self.image_bias = dims, word_dims, image_bias
-        self.similarity, self.absolute = similarity, absolute
-        self.hardest, self.margin = hardest, margin
-        self.drop_epoch = drop_epoch or epochs
-        self.bias_correction, self.clip_norm = bias_correction, clip
-        self.captions_per_epoch, self.batch, self.epochs = captions_per_epoch, batch, epochs
+    @property
+    def losses(self) -> list[str]:
+        """The loss of each phase, 'sum' or 'max'."""
+        return self.options.loss.split("-")
+
+    @property
+    def phases(self) -> int:
+        """One per loss."""
+        return len(self.losses)
 
     def build(self, views: dict[str, View]) -> nn.Module:
         """Image map and caption encoder."""
@@ -106,26 +120,25 @@ class MultimodalEmbedding(GradientMethod):
                 "the method needs two views, an image and a text that is a sequence of word ids "
                 f"(plug-in `tokens`), but has {', '.join(views)}"
             )
-        words = len(views["text"].meta["vocabulary"])
-        image = Linear(views["image"].vectors().shape[1], self.dims, bias=self.image_bias)
-        nn.init.xavier_uniform_(image.weight)
-        if self.image_bias:
-            nn.init.zeros_(image.bias)
-        return nn.ModuleDict(
-            {"image": image, "text": CaptionEncoder(words, self.word_dims, self.dims)}
-        )
+        options, words = self.options, len(views["text"].meta["vocabulary"])
+        image = linear(views["image"].vectors().shape[1], options.dims, options.image_bias)
+        text = CaptionEncoder(words, options.word_dims, options.dims)
+        return nn.ModuleDict({"image": image, "text": text})
 
     def optimizer(self) -> torch.optim.Optimizer:
         """Adam with its usual moments."""
         trained = [p for p in self.network.parameters() if p.requires_grad]
-        return torch.optim.Adam(trained, self.rates[self.phase], BETAS, fused=True)
+        return torch.optim.Adam(trained, betas=BETAS, fused=True)
 
-    def learning_rate(self, epoch: int, step: int) -> float:
+    def learning_rate_at(self, epoch: int, step: int) -> float:
         """Constant but for the drop; the released bias correction is published Adam at another
         rate per step.
         """
-        rate = self.rates[self.phase] * (DROP if epoch >= self.drop_epoch else 1)
-        if self.bias_correction == "published":
+        options = self.options
+        rate = options.learning_rate if self.phase == 0 else options.finetuning_rate
+        if options.drop_epoch is not None and epoch >= options.drop_epoch:
+            rate *= DROP
+        if options.bias_correction == "published":
             return rate
         published, released = (
             (1 - b2 ** (step + 1)) ** 0.5 / (1 - b1 ** (step + 1))
@@ -137,7 +150,7 @@ class MultimodalEmbedding(GradientMethod):
         """Clip each parameter tensor by itself."""
         for parameter in self.network.parameters():
             if parameter.grad is not None:
-                nn.utils.clip_grad_norm_(parameter, self.clip_norm)
+                nn.utils.clip_grad_norm_(parameter, self.options.clip)
 
     def place(self, train: Split) -> None:
         """Images on the device; captions of each image as a range of rows."""
@@ -151,9 +164,9 @@ class MultimodalEmbedding(GradientMethod):
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterable[Batch]:
         """Rows of images and of one caption of each."""
         chosen = np.arange(len(self.owners))
-        if self.captions_per_epoch == "one":
+        if self.options.captions_per_epoch == "one":
             chosen = self.first_caption + rng.integers(self.caption_counts)
-        size = min(self.batch, len(chosen))
+        size = min(self.options.batch, len(chosen))
         for rows in shuffled_batches(len(chosen), size, rng, drop_last=True):
             yield self.owners[chosen[rows]], chosen[rows]
 
@@ -163,13 +176,13 @@ class MultimodalEmbedding(GradientMethod):
         negatives = (images[:, None] != images).to(device())
         i = self._embed_images(self.images[images.to(device())])
         c = self._embed_captions(self.captions, captions.numpy())
-        scores = i @ c.T if self.similarity == "cosine" else order_similarity(i, c)
+        scores = i @ c.T if self.options.similarity == "cosine" else order_similarity(i, c)
         seen = scores.detach()
         wrong = (seen * negatives).sum() / negatives.sum()
         self.similarities.append(torch.stack([seen.diagonal().mean(), wrong]))
         if self.losses[self.phase] == "sum":
-            return ranking_loss(scores, self.margin, negatives)
-        return hardest_ranking_loss(scores, self.margin, negatives, self.hardest)
+            return ranking_loss(scores, self.options.margin, negatives)
+        return hardest_ranking_loss(scores, self.options.margin, negatives, self.options.hardest)
 
     def log(self) -> dict[str, float]:
         """Mean similarity of the epoch's pairs and of their negatives: equal after a collapse."""
@@ -188,7 +201,7 @@ class MultimodalEmbedding(GradientMethod):
 
     def score(self, queries: np.ndarray, gallery: np.ndarray, direction: Direction) -> np.ndarray:
         """S (q, g)."""
-        if self.similarity == "cosine":
+        if self.options.similarity == "cosine":
             return super().score(queries, gallery, direction)
         first, second = (torch.from_numpy(x).to(device()) for x in (queries, gallery))
         if direction[0] == "image":
@@ -204,4 +217,18 @@ class MultimodalEmbedding(GradientMethod):
         return self._normalise(self.network["text"](packed))
 
     def _normalise(self, x: torch.Tensor) -> torch.Tensor:
-        return normalize(x).abs() if self.absolute else normalize(x)
+        return normalize(x).abs() if self.options.absolute else normalize(x)
+
+    def resources(self, size: FitSize) -> Resources:
+        """The map of images F D, words V E and the GRU 3 D (E + D) at each of t words of a caption;
+        see `training`.
+        """
+        o, text, width = self.options, size.stored["text"], size.stored["image"].width
+        gru = 3 * o.dims * (o.word_dims + o.dims)
+        work = Workload(
+            width * o.dims + text.words * o.word_dims + gru,
+            width + 4 * o.dims + text.steps * (o.word_dims + 8 * o.dims),
+            width * o.dims + text.steps * gru,
+        )
+        rows = size.items if o.captions_per_epoch == "one" else size.pairs
+        return training(size, work, o.epochs, o.batch, rows)

@@ -22,67 +22,61 @@ import torch
 from pydantic import Field
 from torch import nn
 
-from crossmodal.data import Split, View
-from crossmodal.devices import device
-from crossmodal.linear.inputs import require_labels
-from crossmodal.linear.singular_values import soft_threshold
-from crossmodal.methods.base import Direction, Run
-from crossmodal.online.preprocessing import Normalise, fit_preprocessing, preprocess
-from crossmodal.training import GradientMethod, shuffled_batches
+from crossmodal.data.split import Split, View
+from crossmodal.device import device
+from crossmodal.learning.gradient import GradientMethod, shuffled_batches
+from crossmodal.learning.linear.inputs import require_labels
+from crossmodal.learning.linear.singular_values import soft_threshold
+from crossmodal.learning.method import Direction, Run
+from crossmodal.learning.online.preprocessing import (
+    PreprocessingOptions,
+    fit_preprocessing,
+    preprocess,
+)
+from crossmodal.options import Count, NotNegative, Positive
+from crossmodal.resources.fits import scaled_bytes, training
+from crossmodal.resources.needs import Resources
+from crossmodal.resources.networks import Workload, dense
+from crossmodal.resources.sizes import FitSize
 
-Positive = Annotated[float, Field(gt=0)]
-NotNegative = Annotated[float, Field(ge=0)]
-Count = Annotated[int, Field(gt=0)]
 STEPS_PER_THRESHOLD = 10
 
 
 class PLRanking(GradientMethod):
-    """Two linear maps. Of an item's labels one is drawn; items without are left out.
+    """Two linear maps. Of an item's labels one is drawn; items without are left out."""
 
-    Args:
-        dims: k, columns of U and V.
-        margin: m.
-        tries: Items of other classes that are sampled per query, at most.
-        list_weight: beta.
-        separation: eta.
-        ceiling: tau, the squared distance beyond which other classes are far enough.
-        neighbours: Nearest items of the own class in the batch that are drawn together.
-        strangers: Nearest items of other classes in the batch that are pushed apart.
-        penalty: lambda.
-        learning_rate: Of step 0.
-        decay_steps: T, in steps: the learning rate of step t is learning_rate / (1 + t / T).
-        batch: Pairs per step.
-        epochs: Passes over the training pairs; the best on the validation split is kept.
-        normalise: Scaling of the features; see `fit_preprocessing`.
-        pca_energy: Share of the variance that PCA keeps, (0, 1]; None: no PCA.
-    """
+    class Options(PreprocessingOptions):
+        dims: Count = Field(description="Dimensions k of the shared space: columns of U and V.")
+        margin: Positive = Field(description="Margin m of the pairwise loss.")
+        tries: Count = Field(
+            description="Maximum number of items of other classes that are sampled per query."
+        )
+        list_weight: NotNegative = Field(description="Weight beta of the listwise loss.")
+        separation: NotNegative = Field(
+            description="Weight eta of the distance to other classes in the listwise loss."
+        )
+        ceiling: Positive = Field(
+            description="Squared distance tau beyond which items of other classes have zero "
+            "gradient in the listwise loss."
+        )
+        neighbours: Count = Field(
+            description="Nearest items of the own class in the batch that are pulled together."
+        )
+        strangers: Count = Field(
+            description="Nearest items of other classes in the batch that are pushed apart."
+        )
+        penalty: NotNegative = Field(description="Weight lambda of both nuclear norms.")
+        learning_rate: Positive = Field(description="Learning rate of step 0.")
+        decay_steps: Positive = Field(
+            description="T in steps: the learning rate of step t is learning_rate / (1 + t / T)."
+        )
+        batch: Annotated[int, Field(gt=1)] = Field(description="Pairs per step.")
+        epochs: Count = Field(
+            description="Passes over the training pairs; the epoch that is best on the validation "
+            "split is kept."
+        )
 
     task = "category"
-
-    def __init__(
-        self,
-        dims: Count,
-        margin: Positive,
-        tries: Count,
-        list_weight: NotNegative,
-        separation: NotNegative,
-        ceiling: Positive,
-        neighbours: Count,
-        strangers: Count,
-        penalty: NotNegative,
-        learning_rate: Positive,
-        decay_steps: Positive,
-        batch: Annotated[int, Field(gt=1)],
-        epochs: Count,
-        normalise: Normalise,
-        pca_energy: Annotated[float, Field(gt=0, le=1)] | None,
-    ) -> None:
-        self.dims, self.margin, self.tries = dims, margin, tries
-        self.list_weight, self.separation, self.ceiling = list_weight, separation, ceiling
-        self.neighbours, self.strangers, self.penalty = neighbours, strangers, penalty
-        self.initial_rate, self.decay_steps = learning_rate, decay_steps
-        self.batch, self.epochs = batch, epochs
-        self.normalise, self.pca_energy = normalise, pca_energy
 
     def fit(self, train: Split, validation: Split, run: Run) -> None:
         """Train, and keep the epoch that does best on the validation split; the seed draws the
@@ -94,8 +88,8 @@ class PLRanking(GradientMethod):
         require_labels(train)
         chances = np.random.default_rng(run.seed).random(train.labels.shape) * train.labels
         self.classes = np.where(train.labels.any(axis=1), chances.argmax(axis=1), -1)
-        self.scaling = {
-            m: fit_preprocessing(view.vectors(), self.normalise, self.pca_energy)
+        self.statistics = {
+            m: fit_preprocessing(view.vectors(), self.options)
             for m, view in train.two_views().items()
         }
         super().fit(train, validation, run)
@@ -104,18 +98,20 @@ class PLRanking(GradientMethod):
         """One map per modality; entries from N(0, 1 / k)."""
         maps = nn.ModuleDict()
         for modality, view in views.items():
-            width = preprocess(view.vectors()[:1], self.scaling[modality]).shape[1]
-            maps[modality] = nn.Linear(width, self.dims, bias=False)
-            nn.init.normal_(maps[modality].weight, std=self.dims**-0.5)
+            width = self._scaled(modality, view.vectors()[:1]).shape[1]
+            maps[modality] = nn.Linear(width, self.options.dims, bias=False)
+            nn.init.normal_(maps[modality].weight, std=self.options.dims**-0.5)
         return maps
 
     def optimizer(self) -> torch.optim.Optimizer:
-        """Subgradient steps, and now and then a step of the nuclear norm."""
-        return NuclearSGD(self.network.parameters(), self.initial_rate, self.penalty)
+        """Subgradient steps, and at intervals a proximal step of the nuclear norm."""
+        return NuclearSGD(
+            self.network.parameters(), self.options.learning_rate, self.options.penalty
+        )
 
-    def learning_rate(self, epoch: int, step: int) -> float:
+    def learning_rate_at(self, epoch: int, step: int) -> float:
         """Decays with the number of steps."""
-        return self.initial_rate / (1 + step / self.decay_steps)
+        return self.options.learning_rate / (1 + step / self.options.decay_steps)
 
     def place(self, train: Split) -> None:
         """Scaled pairs of the labelled items and their classes, on the device."""
@@ -134,7 +130,7 @@ class PLRanking(GradientMethod):
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterable[torch.Tensor]:
         """Shuffled pairs."""
-        for rows in shuffled_batches(len(self.targets), self.batch, rng, drop_last=False):
+        for rows in shuffled_batches(len(self.targets), self.options.batch, rng, drop_last=False):
             yield torch.from_numpy(rows).to(device())
 
     def loss(self, batch: torch.Tensor) -> torch.Tensor:
@@ -144,7 +140,7 @@ class PLRanking(GradientMethod):
         other = classes[:, None] != classes
         scores, distances = first @ second.T, torch.cdist(first, second).square()
         return sum(
-            self.pairwise(s, other, strangers) + self.list_weight * self.listwise(d, other)
+            self.pairwise(s, other, strangers) + self.options.list_weight * self.listwise(d, other)
             for s, d in ((scores, distances), (scores.T, distances.T))
         )
 
@@ -158,13 +154,13 @@ class PLRanking(GradientMethod):
             other: Which documents are of another class, (b, b).
             strangers: Number of training items of other classes than each query, (b,).
         """
-        hinges = self.margin - scores.diagonal()[:, None] + scores
-        order = torch.rand_like(scores).masked_fill(~other, 2).argsort(1)[:, : self.tries]
+        hinges = self.options.margin - scores.diagonal()[:, None] + scores
+        order = torch.rand_like(scores).masked_fill(~other, 2).argsort(1)[:, : self.options.tries]
         violating = (other & (hinges.detach() > 0)).gather(1, order)
         found = violating.any(1)
-        place = violating.float().argmax(1)  # the first one
-        ranks = (strangers - 1).clamp(min=0) // (place + 1)
-        chosen = hinges.gather(1, order.gather(1, place[:, None])).squeeze(1)
+        first = violating.float().argmax(1)
+        ranks = (strangers - 1).clamp(min=0) // (first + 1)
+        chosen = hinges.gather(1, order.gather(1, first[:, None])).squeeze(1)
         return (self.weight_of_rank[ranks] * chosen * found).mean()
 
     def listwise(self, distances: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
@@ -174,9 +170,9 @@ class PLRanking(GradientMethod):
             distances: |u - v|^2, (b, b).
             other: Which documents are of another class, (b, b).
         """
-        near = _nearest(distances, ~other, self.neighbours).mean()
-        far = _nearest(distances, other, self.strangers).clamp(max=self.ceiling)
-        return near - self.separation * (far.mean() if len(far) else 0)
+        near = _nearest(distances, ~other, self.options.neighbours).mean()
+        far = _nearest(distances, other, self.options.strangers).clamp(max=self.options.ceiling)
+        return near - self.options.separation * (far.mean() if len(far) else 0)
 
     def encode(self, modality: str, view: View) -> Iterable[torch.Tensor]:
         """Mapped rows (n, k)."""
@@ -189,24 +185,32 @@ class PLRanking(GradientMethod):
 
     def state(self) -> dict[str, np.ndarray]:
         """Both maps and what scales the features."""
-        scaling = {
-            f"{m}.{n}": value for m, part in self.scaling.items() for n, value in part.items()
+        statistics = {
+            f"{m}.{n}": value for m, part in self.statistics.items() for n, value in part.items()
         }
-        return super().state() | scaling
+        return super().state() | statistics
 
     def restore(self, state: dict[str, np.ndarray], views: dict[str, View]) -> None:
-        """Take both over."""
-        self.scaling, maps = {modality: {} for modality in views}, {}
+        """Restore both."""
+        self.statistics, maps = {modality: {} for modality in views}, {}
         for name, value in state.items():
             modality, array = name.split(".")
             if array == "weight":
                 maps[name] = value
             else:
-                self.scaling[modality][array] = value
+                self.statistics[modality][array] = value
         super().restore(maps, views)
 
     def _scaled(self, modality: str, rows: np.ndarray) -> torch.Tensor:
-        return torch.from_numpy(preprocess(rows, self.scaling[modality])).to(device())
+        found = preprocess(rows, self.statistics[modality], self.options.scaling)
+        return torch.from_numpy(found).to(device())
+
+    def resources(self, size: FitSize) -> Resources:
+        """Two maps of the scaled rows, which are held too; see `scaled_bytes` and `training`."""
+        o = self.options
+        work = sum((dense(r.width, o.dims) for r in size.stored.values()), Workload())
+        work = work.but(slots=0, units=work.units + 8 * o.batch)
+        return training(size, work, o.epochs, o.batch, copies=scaled_bytes(size, o.pca_energy))
 
 
 class NuclearSGD(torch.optim.SGD):

@@ -1,42 +1,43 @@
 """Ridge: predict the first view from the second by linear least squares; cosine in its space.
 
 W = argmin 1/n sum_i |y_i C^-p/2 - x_i W|^2 + lambda v |W|^2 over all n pairs, both views centred,
-with C the covariance of y and v the mean variance of the columns of x. The simplest learner of the
-instance task: what a deeper method must beat.
+with C the covariance of y and v the mean variance of the columns of x: the linear baseline of the
+instance task.
 """
-
-from typing import Annotated
 
 import numpy as np
 import scipy.linalg
 from pydantic import Field
 
-from crossmodal.data import Split, View
-from crossmodal.linear.whitening import mean_diagonal
-from crossmodal.methods.base import Method, Run
+from crossmodal.data.split import Split, View
+from crossmodal.learning.linear.whitening import mean_diagonal
+from crossmodal.learning.method import Method, Run
+from crossmodal.options import Positive, Share, Strict
+from crossmodal.resources.fits import fit
+from crossmodal.resources.needs import INTERPRETER, Resources
+from crossmodal.resources.sizes import FitSize
 
-SMALLEST = 1e-9  # share of the largest variance below which directions are not stretched further
+SMALLEST = 1e-9  # lower bound of variances in whitening, as a fraction of the largest
 
 
 class Ridge(Method):
-    """Linear regression from the second view to the first, in closed form.
-
-    Args:
-        penalty: lambda.
-        whitening: p: 0 takes the first view as it is, 1 whitens it.
-    """
+    """Linear regression from the second view to the first, in closed form."""
 
     task = "instance"
+    random = False
 
-    def __init__(
-        self,
-        penalty: Annotated[float, Field(gt=0)],
-        whitening: Annotated[float, Field(ge=0, le=1)],
-    ) -> None:
-        self.penalty, self.whitening = penalty, whitening
+    class Options(Strict):
+        """Options of the regression."""
+
+        penalty: Positive = Field(
+            description="Ridge lambda, in units of the mean variance of the inputs."
+        )
+        whitening: Share = Field(
+            description="Power p: 0 leaves the first view as it is, 1 whitens it."
+        )
 
     def fit(self, train: Split, validation: Split, run: Run) -> None:
-        """Learn the map; nothing is random, so the seed does not matter."""
+        """Learn the map."""
         _, rows = train.pairs()
         (target, first), (source, second) = train.two_views().items()
         y = first.vectors().astype(np.float64)[rows[target]]  # (m, q)
@@ -45,11 +46,11 @@ class Ridge(Method):
         x -= means[source]
         y -= means[target]
         self.arrays = {f"mean.{modality}": mean for modality, mean in means.items()}
-        if self.whitening:
+        if self.options.whitening:
             self.arrays[f"map.{target}"] = scaling = self._scaling(y)
             y = y @ scaling
         moments = x.T @ x / len(x)
-        moments[np.diag_indices(len(moments))] += self.penalty * mean_diagonal(moments)
+        moments[np.diag_indices(len(moments))] += self.options.penalty * mean_diagonal(moments)
         shared = x.T @ y / len(x)
         self.arrays[f"map.{source}"] = scipy.linalg.solve(moments, shared, assume_a="pos")
 
@@ -57,10 +58,21 @@ class Ridge(Method):
         """C^-p/2 (q, q) of centred rows (m, q)."""
         values, vectors = scipy.linalg.eigh(y.T @ y / len(y))
         values = values.clip(min=SMALLEST * values[-1])
-        return vectors * values ** (-self.whitening / 2) @ vectors.T
+        return vectors * values ** (-self.options.whitening / 2) @ vectors.T
 
     def embed(self, modality: str, view: View) -> np.ndarray:
         """The scaled first view, or its prediction from the second, (rows, q)."""
         centred = view.vectors() - self.arrays[f"mean.{modality}"]
         name = f"map.{modality}"
         return centred @ self.arrays[name] if name in self.arrays else centred
+
+    def resources(self, size: FitSize) -> Resources:
+        """Both views' pairs in float64, one of them twice, and three matrices of each view;
+        2 n (p + q)^2 operations.
+        """
+        numbers = size.pairs * size.width
+        squares = sum(rows.width**2 for rows in size.stored.values())
+        widest = max(rows.width for rows in size.stored.values())
+        own = 8 * (numbers + size.pairs * widest + 3 * squares)
+        operations = 2 * numbers * size.width + 25 * widest**3
+        return fit(size, INTERPRETER, own, operations, 8 * size.width * widest)

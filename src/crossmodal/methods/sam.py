@@ -16,7 +16,7 @@ cores for 100 epochs.
 import itertools
 import math
 from collections.abc import Iterable
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
 import torch
@@ -24,15 +24,20 @@ from pydantic import Field
 from torch import nn
 from torch.nn.functional import normalize
 
-from crossmodal.data import Split, View
-from crossmodal.devices import device
-from crossmodal.encoders.products import Linear
-from crossmodal.encoders.scaler import Scaler
-from crossmodal.errors import CrossmodalError
-from crossmodal.losses import ranking_loss
-from crossmodal.training import GradientMethod, shuffled_batches
+from crossmodal.data.split import Split, View
+from crossmodal.device import device
+from crossmodal.learning.gradient import GradientMethod, shuffled_batches
+from crossmodal.learning.linear.inputs import require_labels
+from crossmodal.learning.scaling import ScalingOptions
+from crossmodal.nn.losses import ranking_loss
+from crossmodal.nn.mlp import linear
+from crossmodal.nn.scaler import Scaler
+from crossmodal.options import Count, NotNegative, Positive, Share
+from crossmodal.resources.fits import training
+from crossmodal.resources.needs import Resources
+from crossmodal.resources.networks import Workload, dense
+from crossmodal.resources.sizes import FitSize
 
-Share = Annotated[float, Field(ge=0, le=1)]
 DIAMETER_SAMPLE = 5000
 ROWS = 4096
 
@@ -40,50 +45,35 @@ ROWS = 4096
 class SAM(GradientMethod):
     """Two projections, trained with a margin that moves from constant to adaptive.
 
-    Args:
-        dims: D, size of the shared space.
-        hidden: Units of the hidden layer.
-        dropout: Of the hidden layer.
-        margin: m, the constant margin.
-        feature_share: lambda, weight of f_ms against f_mc.
-        activation: f_a, share of the epochs after which alpha(t) is one half.
-        slope: k, steepness of alpha(t) per epoch.
-        schedule: alpha(t): the 'sigmoid' of equation 6, 'constant' at 0 for the margin m alone, or
-            'adaptive' at 1 throughout; with feature_share 1, the latter is the paper's ablation.
-        input_norm: Scaling of the features, fitted on the training split: as they are, z-scores of
-            each column, or unit rows.
-        learning_rate: Of SGD with Nesterov momentum.
-        momentum: Nesterov momentum.
-        decay: The learning rate of step s is learning_rate / (1 + decay s).
-        batch: Pairs per step.
-        epochs: n_e.
+    Unlabelled training items are left out.
     """
 
-    task = "category"
+    class Options(ScalingOptions):
+        dims: Count = Field(description="Dimensions D of the shared space.")
+        hidden: Count = Field(description="Units of the hidden layer.")
+        dropout: float = Field(ge=0, lt=1, description="Dropout rate of the hidden layer.")
+        margin: NotNegative = Field(description="Constant margin m, in units of the cosine.")
+        feature_share: Share = Field(
+            description="Weight lambda of f_ms; that of f_mc is 1 - lambda."
+        )
+        activation: Share = Field(
+            description="Share f_a of the epochs after which alpha(t) is one half."
+        )
+        slope: Positive = Field(description="Steepness k of alpha(t), per epoch.")
+        schedule: Literal["sigmoid", "constant", "adaptive"] = Field(
+            description="Schedule alpha(t): the 'sigmoid' of equation 6, 'constant' at 0 for the "
+            "margin m alone, or 'adaptive' at 1; the latter with feature_share 1 is the "
+            "paper's ablation."
+        )
+        learning_rate: Positive = Field(description="Initial learning rate of SGD.")
+        momentum: float = Field(ge=0, lt=1, description="Nesterov momentum of SGD.")
+        decay: NotNegative = Field(
+            description="The learning rate of step s is learning_rate / (1 + decay s)."
+        )
+        batch: int = Field(gt=1, description="Pairs per step.")
+        epochs: Count = Field(description="Passes n_e over the training split.")
 
-    def __init__(
-        self,
-        dims: Annotated[int, Field(gt=0)],
-        hidden: Annotated[int, Field(gt=0)],
-        dropout: Annotated[float, Field(ge=0, lt=1)],
-        margin: Annotated[float, Field(ge=0)],
-        feature_share: Share,
-        activation: Share,
-        slope: Annotated[float, Field(gt=0)],
-        schedule: Literal["sigmoid", "constant", "adaptive"],
-        input_norm: Literal["raw", "zscore", "l2"],
-        learning_rate: Annotated[float, Field(gt=0)],
-        momentum: Annotated[float, Field(ge=0, lt=1)],
-        decay: Annotated[float, Field(ge=0)],
-        batch: Annotated[int, Field(gt=1)],
-        epochs: Annotated[int, Field(gt=0)],
-    ) -> None:
-        self.dims, self.hidden, self.dropout = dims, hidden, dropout
-        self.margin, self.feature_share = margin, feature_share
-        self.activation, self.slope, self.schedule = activation, slope, schedule
-        self.input_norm = input_norm
-        self.initial_rate, self.momentum, self.decay = learning_rate, momentum, decay
-        self.batch, self.epochs = batch, epochs
+    task = "category"
 
     def build(self, views: dict[str, View]) -> nn.Module:
         """One projection per modality; Glorot-uniform weights, zero biases."""
@@ -91,36 +81,32 @@ class SAM(GradientMethod):
 
     def _projection(self, width: int) -> nn.Module:
         """Scaler, then Linear-tanh-dropout-Linear-tanh; the output is not yet normalised."""
-        layers = [Linear(width, self.hidden), Linear(self.hidden, self.dims)]
-        for layer in layers:
-            nn.init.xavier_uniform_(layer.weight)
-            nn.init.zeros_(layer.bias)
-        first, second = layers
-        dropout = nn.Dropout(self.dropout)
+        options = self.options
         return nn.Sequential(
-            Scaler(width, self.input_norm), first, nn.Tanh(), dropout, second, nn.Tanh()
+            Scaler(width, options.scaling),
+            linear(width, options.hidden),
+            nn.Tanh(),
+            nn.Dropout(options.dropout),
+            linear(options.hidden, options.dims),
+            nn.Tanh(),
         )
 
     def optimizer(self) -> torch.optim.Optimizer:
         """SGD with Nesterov momentum."""
+        momentum = self.options.momentum
         parameters = self.network.parameters()
-        nesterov = self.momentum > 0
-        return torch.optim.SGD(
-            parameters, self.initial_rate, momentum=self.momentum, nesterov=nesterov
-        )
+        return torch.optim.SGD(parameters, momentum=momentum, nesterov=momentum > 0)
 
-    def learning_rate(self, epoch: int, step: int) -> float:
-        """Time decay."""
-        return self.initial_rate / (1 + self.decay * step)
+    def learning_rate_at(self, epoch: int, step: int) -> float:
+        """Falls with the number of steps."""
+        return self.options.learning_rate / (1 + self.options.decay * step)
 
     def place(self, train: Split) -> None:
-        """Pairs and labels on the device; the largest distance of each modality."""
-        if len(unlabelled := np.flatnonzero(~train.labels.any(axis=1))):
-            raise CrossmodalError(
-                f"item {train.items[unlabelled[0]]!r} has no label, but SAM needs one for each "
-                f"training item; {len(unlabelled)} have none: leave them out of the split"
-            )
+        """Labelled pairs on the device; the largest distance of each modality."""
+        require_labels(train)
         items, rows = train.pairs()
+        kept = train.labels[items].any(axis=1)
+        items, rows = items[kept], {modality: found[kept] for modality, found in rows.items()}
         self.names = train.label_names or range(train.labels.shape[1])
         self.labels = torch.from_numpy(train.labels[items]).float().to(device())  # (m, C)
         self.inputs = {
@@ -136,14 +122,16 @@ class SAM(GradientMethod):
         self.alpha = self._alpha(epoch)
         self.centroids = self._centroids()
         self.margin_sums = torch.zeros(2, *[self.labels.shape[1]] * 2, device=device())
-        for rows in shuffled_batches(len(self.labels), self.batch, rng, drop_last=False):
+        for rows in shuffled_batches(len(self.labels), self.options.batch, rng, drop_last=False):
             yield torch.from_numpy(rows).to(device())
 
     def _alpha(self, epoch: int) -> float:
         """Equation 6."""
-        if self.schedule != "sigmoid":
-            return float(self.schedule == "adaptive")
-        return 1 / (1 + math.exp(-self.slope * (epoch - self.activation * self.epochs)))
+        options = self.options
+        if options.schedule != "sigmoid":
+            return float(options.schedule == "adaptive")
+        middle = options.activation * options.epochs
+        return 1 / (1 + math.exp(-options.slope * (epoch - middle)))
 
     def loss(self, batch: torch.Tensor) -> torch.Tensor:
         """Equations 4 to 10 on a batch of pairs (b,)."""
@@ -180,9 +168,9 @@ class SAM(GradientMethod):
                 normalize(self.labels[batch] @ centroids) for centroids in self.centroids.values()
             ]
             categories = torch.stack([(1 - c @ c.T) / 2 for c in own]).mean(0).clamp(0, 1)
-            share = self.feature_share
+            share = self.options.feature_share
             adaptive = share * torch.stack(distances).mean(0) + (1 - share) * categories
-            return self.alpha * adaptive + (1 - self.alpha) * self.margin
+            return self.alpha * adaptive + (1 - self.alpha) * self.options.margin
 
     def _centroids(self) -> dict[str, torch.Tensor]:
         """Unit centroid of each category's projections, (C, D) per modality."""
@@ -202,6 +190,13 @@ class SAM(GradientMethod):
         for start in range(0, len(view.items), ROWS):
             rows = view.vectors()[start : start + ROWS].astype(np.float32)
             yield self._project(modality, torch.from_numpy(rows).to(device()))
+
+    def resources(self, size: FitSize) -> Resources:
+        """Two networks of one hidden layer on a copy of the rows; see `training`."""
+        o = self.options
+        work = sum((dense(r.width, o.hidden, o.dims) for r in size.stored.values()), Workload())
+        work = work.but(slots=1)
+        return training(size, work, o.epochs, o.batch, copies=1.5 * size.held("train"))
 
 
 def _diameter(x: torch.Tensor) -> torch.Tensor:

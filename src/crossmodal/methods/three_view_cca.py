@@ -10,56 +10,54 @@ Cost: about seven (p + q + C)^2 float64 matrices (1.5 GB at 4,096 + 1,000 + 81 c
 over the rows and one eigenproblem of that size.
 """
 
-from typing import Annotated
-
 import numpy as np
 from pydantic import Field
 
-from crossmodal.data import Split
-from crossmodal.linear.inputs import InputNorm, paired_inputs, paired_labels
-from crossmodal.linear.moments import scatter
-from crossmodal.linear.pencil import block_pencil
-from crossmodal.linear.projection import Projection
-from crossmodal.methods.base import Run
+from crossmodal.data.split import Split
+from crossmodal.learning.linear.inputs import paired_inputs, paired_labels
+from crossmodal.learning.linear.moments import scatter
+from crossmodal.learning.linear.pencil import block_pencil
+from crossmodal.learning.linear.projection import Projection, ProjectionOptions
+from crossmodal.learning.method import Run
+from crossmodal.options import NotNegative, Positive
+from crossmodal.resources.fits import closed_form
+from crossmodal.resources.needs import Resources
+from crossmodal.resources.sizes import FitSize
 
 LABELS = "labels"
 
 
 class ThreeViewCCA(Projection):
-    """Three-view CCA in closed form; an item without label keeps tying its image to its text.
+    """Three-view CCA in closed form; unlabelled items still relate image and text."""
 
-    Args:
-        dims: Size k of the shared space.
-        ridge: r, added to the variance of every column, so `input_norm` gives its unit.
-        power: s, exponent of the eigenvalues in the embedding.
-        input_norm: Scaling of the features, see `Inputs`.
-    """
+    random = False
 
-    def __init__(
-        self,
-        dims: Annotated[int, Field(gt=0)],
-        ridge: Annotated[float, Field(gt=0)],
-        power: Annotated[float, Field(ge=0)],
-        input_norm: InputNorm,
-    ) -> None:
-        self.dims = dims
-        self.ridge = ridge
-        self.power = power
-        self.input_norm = input_norm
+    class Options(ProjectionOptions):
+        """Options of the eigenproblem and of the embedding."""
+
+        ridge: Positive = Field(
+            description="Ridge r, added to each column's variance, so in units of `input_norm`."
+        )
+        power: NotNegative = Field(description="Exponent s of the eigenvalues in the embedding.")
 
     def fit(self, train: Split, validation: Split, run: Run) -> None:
-        """Learn all maps; nothing is random, so the seed does not matter.
+        """Learn all maps.
 
         Raises:
-            CrossmodalError: If `dims` exceeds the width of all views together.
+            CrossmodalError: If no item has a label, or `dims` exceeds the sum of the widths of the
+                three views.
         """
         views = paired_inputs(train, self.input_norm)
         three = views | {LABELS: paired_labels(train)}
         count = len(three[LABELS])
         moments = {pair: s / (count - 1) for pair, s in scatter(three).items()}
         for view in three:
-            moments[view, view] += self.ridge * np.eye(len(moments[view, view]))
-        values, maps = block_pencil(moments, {m: moments[m, m] for m in three}, self.dims)
-        weight = values**self.power
+            moments[view, view] += self.options.ridge * np.eye(len(moments[view, view]))
+        values, maps = block_pencil(moments, {m: moments[m, m] for m in three}, self.options.dims)
+        weight = values**self.options.power
         self.keep(views, {m: maps[m] * weight for m in views})
         self.arrays["values"] = values
+
+    def resources(self, size: FitSize) -> Resources:
+        """Seven matrices; see `closed_form`."""
+        return closed_form(size, 7)

@@ -1,161 +1,137 @@
-"""VASE: images, speech and, in training alone, its transcripts in one space.
+"""VASE: images, speech and, only in training, its transcripts in one space.
 
     L = sum over pairs of modalities P, Q of R(P, Q) + lambda C
 
-R is the sum of ranking hinges over the batch (equations 7 to 10, see `crossmodal.losses`), C the
-cycle loss of all modalities (equations 11 to 30, see `crossmodal.cycle`). Without a view of texts
-this is VASE (2-stream); with lambda = 0, base or base+aux. With images as features it is the
-paper's first stage; with image files the second follows, in which the image network learns too.
+R is the sum of ranking hinges over the batch (equations 7 to 10, see `crossmodal.nn.losses`), C the
+cycle loss of all modalities (equations 11 to 30, see `crossmodal.nn.cycle_loss`). Without a view
+of texts this is VASE (2-stream); with lambda = 0, base or base+aux. With images as features it is
+the paper's first phase; with image files fine-tuning follows, in which the image network learns
+too.
 Source: Cheng et al., IEEE TMM 2022, doi 10.1109/TMM.2022.3171090; where it is silent, the settings
 of VSE++, whose defaults it shares.
 """
 
 from itertools import combinations
-from typing import Annotated
+from typing import ClassVar, Self
 
 import numpy as np
 import torch
-from pydantic import Field
+from pydantic import Field, model_validator
 from torch import nn
 from torch.nn.functional import normalize
 from torch.nn.utils.rnn import pack_sequence
 
-from crossmodal import backbones
-from crossmodal.cycle import cycle_loss
-from crossmodal.data import Split, View
-from crossmodal.devices import device
-from crossmodal.encoders.captions import CaptionEncoder
-from crossmodal.encoders.sequences import Sequences
-from crossmodal.encoders.speech import SpeechEncoder, SpeechNetwork
+from crossmodal.data.feature_file import Ragged
+from crossmodal.data.split import Split, View
+from crossmodal.device import device
 from crossmodal.errors import CrossmodalError
-from crossmodal.losses import ranking_loss
-from crossmodal.pictures import Pictures
-from crossmodal.speech_image import (
+from crossmodal.images import backbones
+from crossmodal.images.random_crops import Pictures
+from crossmodal.learning.speech_image import (
     ROWS,
     Batch,
-    BatchSize,
-    CaptionsPerEpoch,
-    Decibels,
-    Frames,
     Images,
-    Positive,
-    Rate,
     SpeechImageMethod,
+    SpeechImageOptions,
 )
-from crossmodal.store import Ragged
+from crossmodal.nn.captions import CaptionEncoder
+from crossmodal.nn.cycle_loss import cycle_loss
+from crossmodal.nn.losses import ranking_loss
+from crossmodal.nn.sequences import Sequences
+from crossmodal.nn.speech import SpeechEncoder
+from crossmodal.options import Count, NotNegative, Positive
+from crossmodal.resources.fits import training
+from crossmodal.resources.needs import Resources
+from crossmodal.resources.networks import Workload
+from crossmodal.resources.sizes import FitSize
 
 DECAY = 0.1
 CROPS = 10  # of each image, kept while the image network is frozen
 
 
 class VASE(SpeechImageMethod):
-    """A linear map of image features, DAVEnet with a BiGRU for speech, a GRU for transcripts.
+    """A linear map of image features, DAVEnet with a BiGRU for speech, a GRU for transcripts."""
 
-    Args:
-        dims: d, size of the shared space.
-        speech_network: The CNN that reads speech.
-        width: Multiplier of its channels, 1 in the paper.
-        recurrent_layers: Layers of the BiGRU; the paper's text says 1, its parameter counts 2.
-        word_dims: Size of the word embedding.
-        image_network: The CNN that reads image files; null if images are features.
-        image_weights: 'imagenet' (torchvision's first), 'random', or a file in `data/raw/weights/`.
-        margin: alpha of the ranking loss.
-        same_image_negatives: Whether captions of one image are negatives of each other.
-        cycle_weight: lambda; 0 is base, with texts base+aux.
-        inverse_temperature: beta of the cycle loss.
-        cycle_of_unit_rows: Whether the cycle loss sees the embeddings after their normalisation.
-        second_cosine: See `cycle_loss`.
-        learning_rate: Of Adam.
-        finetuning_rate: The same while the image network learns; null leaves it frozen.
-        decay_every: Epochs after which the learning rate falls to a tenth.
-        clip: Largest norm of all gradients together.
-        batch: Pairs that are negatives of each other.
-        accumulate: Batches per step.
-        epochs: Passes over the training split with a frozen image network.
-        finetuning_epochs: Passes after that.
-        captions_per_epoch: All captions of an image, or a random one.
-        max_frames: Clips are cut here; 10 ms each.
-        trim: Pad a batch to its longest clip, not to `max_frames`: faster, not bit-identical.
-        padding: Level of the frames behind a clip, in dB below its loudest value: 0, as in the
-            released code of DAVEnet, or that of silence, -80.
-        reads_padding: Whether the BiGRU reads the padding too, as the paper's text has it; else the
-            steps of the clip alone.
-    """
+    class Options(SpeechImageOptions):
+        dims: int = Field(gt=0, multiple_of=2, description="Dimensions d of the shared space.")
+        recurrent_layers: Count = Field(
+            description="Layers of the BiGRU; the paper's text says 1, its parameter counts 2."
+        )
+        word_dims: Count = Field(description="Dimensions of the word embedding.")
+        same_image_negatives: bool = Field(
+            description="Whether captions of one image are negatives of each other."
+        )
+        cycle_weight: NotNegative = Field(
+            description="Weight lambda of the cycle loss; 0 is base, with texts base+aux."
+        )
+        inverse_temperature: NotNegative = Field(
+            description="Inverse temperature beta of the cycle loss."
+        )
+        cycle_of_unit_rows: bool = Field(
+            description="Whether the cycle loss sees the embeddings after their normalisation."
+        )
+        second_cosine: bool = Field(
+            description="Compare the first reconstructions by their cosine, not inner product."
+        )
+        finetuning_rate: Positive | None = Field(
+            description="Learning rate while the image network learns; null leaves it frozen."
+        )
+        clip: Positive = Field(description="Largest L2 norm of all gradients together.")
+        finetuning_epochs: Count = Field(
+            description="Passes over the training split while the image network learns."
+        )
+        reads_padding: bool = Field(
+            description="Whether the BiGRU reads the padding too, as the paper's text has it; else "
+            "only the steps of the clip."
+        )
+
+        @model_validator(mode="after")
+        def _check(self) -> Self:
+            if self.finetuning_rate and not self.image_network:
+                raise ValueError(
+                    "finetuning_rate: needs an image_network; set one, or this to null"
+                )
+            if self.reads_padding and self.trim:
+                raise ValueError("reads_padding: needs clips of one length; set trim to false")
+            return self
 
     continues = False
+    further: ClassVar = {"text": ("sequence",)}
 
-    def __init__(
-        self,
-        dims: Annotated[int, Field(gt=0, multiple_of=2)],
-        speech_network: SpeechNetwork,
-        width: Rate,
-        recurrent_layers: Positive,
-        word_dims: Positive,
-        image_network: backbones.Name | None,
-        image_weights: backbones.Weights,
-        margin: Annotated[float, Field(ge=0)],
-        same_image_negatives: bool,
-        cycle_weight: Annotated[float, Field(ge=0)],
-        inverse_temperature: Annotated[float, Field(ge=0)],
-        cycle_of_unit_rows: bool,
-        second_cosine: bool,
-        learning_rate: Rate,
-        finetuning_rate: Rate | None,
-        decay_every: Positive,
-        clip: Rate,
-        batch: BatchSize,
-        accumulate: Positive,
-        epochs: Positive,
-        finetuning_epochs: Positive,
-        captions_per_epoch: CaptionsPerEpoch,
-        max_frames: Frames,
-        trim: bool,
-        padding: Decibels,
-        reads_padding: bool,
-    ) -> None:
-        if finetuning_rate and not image_network:
-            raise ValueError("finetuning_rate: needs an image_network; set one, or this to null")
-        if reads_padding and trim:
-            raise ValueError("reads_padding: needs clips of one length; set trim to false")
-        self.dims, self.recurrent_layers, self.word_dims = dims, recurrent_layers, word_dims
-        self.speech_network, self.width = speech_network, width
-        self.image_network = image_network
-        if image_network:
-            self.weights = backbones.weights_file(image_network, image_weights)
-        self.margin, self.same_image_negatives = margin, same_image_negatives
-        self.cycle_weight, self.inverse_temperature = cycle_weight, inverse_temperature
-        self.cycle_of_unit_rows, self.second_cosine = cycle_of_unit_rows, second_cosine
-        self.rates, self.decay_every = (learning_rate, finetuning_rate), decay_every
-        self.clip_norm, self.batch, self.accumulate = clip, batch, accumulate
-        self.stages, self.phases = (epochs, finetuning_epochs), 2 if finetuning_rate else 1
-        self.captions_per_epoch = captions_per_epoch
-        self.max_frames, self.trim, self.padding = max_frames, trim, padding
-        self.reads_padding = reads_padding
+    @property
+    def phases(self) -> int:
+        """The image network is frozen in the first, learns in the second."""
+        return 2 if self.options.finetuning_rate else 1
 
     @property
     def epochs(self) -> int:
-        """Of the present stage."""
-        return self.stages[self.phase]
+        """Of the present phase."""
+        return self.options.epochs if self.phase == 0 else self.options.finetuning_epochs
 
     def build(self, views: dict[str, View]) -> nn.Module:
         """All encoders; linear maps Glorot-uniform with zero biases, as in VSE++."""
-        self.check(views, further=("text",))
+        self.check(views)
+        options = self.options
         parts: dict[str, nn.Module] = {}
-        if self.image_network:
-            parts["trunk"] = backbones.Vectors(self.trunk(), self.image_network)
-            width = backbones.NETWORKS[self.image_network].width
+        if options.image_network:
+            parts["trunk"] = backbones.Vectors(self.trunk(), options.image_network)
+            width = backbones.NETWORKS[options.image_network].width
         else:
             width = views["image"].vectors().shape[1]
-        parts["image"] = nn.Linear(width, self.dims)
+        parts["image"] = nn.Linear(width, options.dims)
         parts["speech"] = SpeechEncoder(
-            self.speech_network, self.dims, self.width, self.recurrent_layers, self.reads_padding
+            options.speech_network,
+            options.dims,
+            options.width,
+            options.recurrent_layers,
+            options.reads_padding,
         )
         linear = [parts["image"], parts["speech"].project]
         if "text" in views:
             words = len(views["text"].meta["vocabulary"])
-            linear.append(nn.Linear(self.dims, self.dims))
+            linear.append(nn.Linear(options.dims, options.dims))
             parts["text"] = nn.Sequential(
-                CaptionEncoder(words, self.word_dims, self.dims), linear[-1]
+                CaptionEncoder(words, options.word_dims, options.dims), linear[-1]
             )
         for layer in linear:
             nn.init.xavier_uniform_(layer.weight)
@@ -163,22 +139,24 @@ class VASE(SpeechImageMethod):
         return nn.ModuleDict(parts)
 
     def optimizer(self) -> torch.optim.Optimizer:
-        """Adam without weight decay; of the image network only in the second stage."""
-        if self.image_network:
+        """Adam without weight decay; of the image network only in the second phase."""
+        if self.options.image_network:
             self.network["trunk"].requires_grad_(self.phase == 1)
         trained = [p for p in self.network.parameters() if p.requires_grad]
-        return torch.optim.Adam(trained, self.rates[self.phase], fused=True)
+        return torch.optim.Adam(trained, fused=True)
 
-    def learning_rate(self, epoch: int, step: int) -> float:
-        """Steps down by epochs of the stage."""
-        return self.rates[self.phase] * DECAY ** (epoch // self.decay_every)
+    def learning_rate_at(self, epoch: int, step: int) -> float:
+        """Steps down by epochs of the phase."""
+        options = self.options
+        rate = options.learning_rate if self.phase == 0 else options.finetuning_rate
+        return rate * DECAY ** (epoch // options.decay_every)
 
     def clip(self) -> None:
         """Global norm of the gradients."""
-        nn.utils.clip_grad_norm_(self.network.parameters(), self.clip_norm)
+        nn.utils.clip_grad_norm_(self.network.parameters(), self.options.clip)
 
     def place(self, train: Split) -> None:
-        """Keep the transcripts too, which have the rows of the clips."""
+        """Keep the transcripts too, one for each clip."""
         super().place(train)
         self.frozen: torch.Tensor | None = None
         self.texts: Ragged | None = None
@@ -199,24 +177,24 @@ class VASE(SpeechImageMethod):
             rows.append(self._map_texts(clips))
         unit = [normalize(x) for x in rows]
         negatives = None
-        if not self.same_image_negatives:
+        if not self.options.same_image_negatives:
             negatives = torch.from_numpy(images[:, None] != images).to(device())
         self._note(unit[0] @ unit[1].T)
         ranking = sum(
-            ranking_loss(p @ q.T, self.margin, negatives) for p, q in combinations(unit, 2)
+            ranking_loss(p @ q.T, self.options.margin, negatives) for p, q in combinations(unit, 2)
         )
-        seen = unit if self.cycle_of_unit_rows else rows
-        cycle = cycle_loss(seen, self.inverse_temperature, self.second_cosine)
-        return ranking + self.cycle_weight * cycle
+        seen = unit if self.options.cycle_of_unit_rows else rows
+        cycle = cycle_loss(seen, self.options.inverse_temperature, self.options.second_cosine)
+        return ranking + self.options.cycle_weight * cycle
 
     def _note(self, scores: torch.Tensor) -> None:
-        """Keep the mean cosine (b, b) of the pairs and of all others."""
+        """Keep the mean cosine of the pairs and of all others, from all cosines (b, b)."""
         scores, count = scores.detach(), len(scores)
         others = (scores.sum() - scores.trace()) / (count * (count - 1))
         self.cosines.append(torch.stack([scores.trace() / count, others]))
 
     def log(self) -> dict[str, float]:
-        """The stage, and mean cosines of images and clips: equal after a collapse."""
+        """The phase, and mean cosines of images and clips: equal after a collapse."""
         positives, negatives = torch.stack(self.cosines).mean(0).tolist()
         self.cosines.clear()
         return {"phase": self.phase, "positives": positives, "negatives": negatives}
@@ -232,7 +210,7 @@ class VASE(SpeechImageMethod):
         return normalize(self._map_clips(clips, rows))
 
     def _train_images(self, rows: np.ndarray) -> torch.Tensor:
-        """Features as they are; of files one of the kept crops, in the second stage a new one."""
+        """Features as they are; of files one of the kept crops, in the second phase a new one."""
         if isinstance(self.images, torch.Tensor):
             return self._map_images(self.images[rows])
         if self.phase == 1:
@@ -261,3 +239,19 @@ class VASE(SpeechImageMethod):
     def _map_texts(self, rows: np.ndarray) -> torch.Tensor:
         words = [torch.from_numpy(self.texts[row]).long() for row in rows]
         return self.network["text"](pack_sequence(words, enforce_sorted=False).to(device()))
+
+    def resources(self, size: FitSize) -> Resources:
+        """Encoders, the GRUs of clips and transcripts, and the map of images; while the image
+        network is frozen, 10 crops of each image are kept. See `training`.
+        """
+        o = self.options
+        rows = size.items if o.captions_per_epoch == "one" else size.pairs
+        clips, texts = size.stored["speech"], size.stored.get("text")
+        gru = o.recurrent_layers * 4.5 * o.dims * o.dims
+        work = self.encoders(size) + Workload(gru + 3 * o.dims**2, 0, gru * clips.steps / 16)
+        if texts:
+            words = 3 * o.dims * (o.word_dims + o.dims)
+            work += Workload(words + texts.words * o.word_dims, 0, words * texts.steps)
+        crops = 2 * CROPS * size.items * 2048 if o.image_network else 0
+        epochs = o.epochs + o.finetuning_epochs * (self.phases - 1)
+        return training(size, work, epochs, o.batch, rows, crops)

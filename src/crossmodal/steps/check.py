@@ -1,178 +1,55 @@
-"""Counts, leakage between splits, and statistics of a prepared dataset."""
+"""Check params.yaml, and what was prepared of a dataset."""
 
-import hashlib
-import io
 import sys
-from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-from rich.console import Console
-from rich.table import Table
-
-from crossmodal.errors import CrossmodalError
-from crossmodal.params import read
-from crossmodal.prepared import SPLITS, Caption, Item, Prepared
-from crossmodal.progress import track
-from crossmodal.steps.inventory import PREPARED, is_prepared, to_prepare
-from crossmodal.vision import FORMATS
+from crossmodal.config.params import Params, read
+from crossmodal.errors import CrossmodalError, unknown
 
 SHOWN = 20  # of the leaks, in a message
 
 
-@dataclass
-class Media:
-    """What the images and clips of a dataset are, by item or caption id.
-
-    Args:
-        digests: SHA-256 of each image.
-        widths: In pixels.
-        heights: In pixels.
-        seconds: Of each clip.
-        damaged: What cannot be opened, and why.
-    """
-
-    digests: dict[str, bytes] = field(default_factory=dict)
-    widths: dict[str, int] = field(default_factory=dict)
-    heights: dict[str, int] = field(default_factory=dict)
-    seconds: dict[str, float] = field(default_factory=dict)
-    damaged: list[str] = field(default_factory=list)
-
-
-def check(path: Path, name: str | None) -> None:
+def check(name: str | None, path: Path, overlays: Sequence[Path] = ()) -> None:
     """Check params.yaml, and with a name what was prepared of one entry of its `datasets`.
 
-    Prints statistics of the dataset. Media are opened, not decoded: that a picture is cut short
-    shows when its features are extracted.
+    Prints statistics of the dataset. Media are opened, not decoded: a truncated image is
+    found when its features are extracted.
 
     Raises:
         CrossmodalError: If a split has another number of items than declared, an item or an image
-            is in two splits, or a file is damaged.
+            is in two splits, or a file is corrupt.
     """
-    params = read(path)
+    params = read(path, *overlays)
+    if params.broken:
+        entries: dict[str, list[str]] = {}
+        for entry, reason in params.broken.items():
+            entries.setdefault(reason, []).append(entry)
+        lines = (f"{reason}; not usable: {', '.join(used)}" for reason, used in entries.items())
+        raise CrossmodalError("\n".join(lines))
     if name is None:
-        print(f"{path}: fine")
-        return
-    if name not in params.datasets:
-        known = ", ".join(params.datasets)
-        raise CrossmodalError(f"{path}: datasets: {name!r} is unknown; known: {known}")
+        print(f"{', '.join(map(str, [path, *overlays]))}: fine")
+    elif name in params.datasets:
+        _check_prepared(params, name)
+    else:
+        raise CrossmodalError(f"datasets: {unknown(name, params.datasets)}")
+
+
+def _check_prepared(params: Params, name: str) -> None:
+    # params.yaml alone is checked in a second: this needs what opens images and clips
+    from rich.console import Console
+
+    from crossmodal.data.prepared import Prepared
+    from crossmodal.steps.examine import examine
+    from crossmodal.steps.inventory import PREPARED, is_prepared, to_prepare
+
     if not is_prepared(name):
         raise CrossmodalError(f"{PREPARED / name}: not prepared yet; run {to_prepare(name)}")
-    declared = params.dataset_of(name).counts()
     dataset = Prepared(PREPARED / name)
-    table, warnings, errors = examine(dataset, declared)
+    table, warnings, errors = examine(dataset, params.dataset_of(name).counts())
     Console().print(table)
     for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
     if errors:
         more = [f"and {len(errors) - SHOWN} more"] if len(errors) > SHOWN else []
         raise CrossmodalError("\n  ".join([f"{dataset.folder}:", *errors[:SHOWN], *more]))
-
-
-def examine(
-    dataset: Prepared, declared: dict[str, int] | None
-) -> tuple[Table, list[str], list[str]]:
-    """Statistics, warnings and errors of a prepared dataset.
-
-    Args:
-        dataset: The prepared dataset.
-        declared: Items that each split must have; None: any number.
-    """
-    groups = {split: dataset.split(split) for split in SPLITS}
-    media = _measure(dataset)
-    owners = {c.id: dataset.splits.get(c.item, "") for c in dataset.captions}
-    errors = _wrong_counts(groups, declared) + media.damaged
-    errors += [f"caption {id!r} is of no item" for id, split in owners.items() if not split]
-    for ids in _shared(media.digests, dataset.splits):
-        where = ", ".join(f"{id} ({dataset.splits[id]})" for id in ids)
-        errors.append(f"one image in two splits: {where}")
-    repeated = len(_shared({c.id: c.text for c in dataset.captions if c.text}, owners))
-    warnings = [f"{repeated} captions are the same in two splits"] if repeated else []
-    return _statistics(groups, dataset.captions, media), warnings, errors
-
-
-def _wrong_counts(groups: dict[str, list[Item]], declared: dict[str, int] | None) -> list[str]:
-    return [
-        f"split {split!r} has {len(items)} items, the dataset declares {declared.get(split, 0)}"
-        for split, items in groups.items()
-        if declared is not None and len(items) != declared.get(split, 0)
-    ]
-
-
-def _shared(values: dict[str, Hashable], splits: dict[str, str]) -> list[list[str]]:
-    """Groups of ids that have one value, but are not all in one split."""
-    groups = defaultdict(list)
-    for id, value in values.items():
-        groups[value].append(id)
-    return [ids for ids in groups.values() if len({splits[id] for id in ids}) > 1]
-
-
-def _measure(dataset: Prepared) -> Media:
-    """Open all images and clips."""
-    media = Media()
-    rows = [(item.id, item.image, _measure_image) for item in dataset.items if item.image]
-    rows += [(c.id, c.audio, _measure_clip) for c in dataset.captions if c.audio]
-    for id, member, measure in track(rows, len(rows), f"check {dataset.folder.name}"):
-        try:
-            measure(media, id, dataset.read(member))
-        except Exception as error:  # Pillow's readers raise anything on damaged files
-            media.damaged.append(f"{member} cannot be opened: {error}")
-    return media
-
-
-def _measure_image(media: Media, id: str, content: bytes) -> None:
-    from PIL import Image
-
-    media.digests[id] = hashlib.sha256(content).digest()
-    with Image.open(io.BytesIO(content), formats=FORMATS) as image:
-        media.widths[id], media.heights[id] = image.size
-
-
-def _measure_clip(media: Media, id: str, content: bytes) -> None:
-    import soundfile
-
-    media.seconds[id] = soundfile.info(io.BytesIO(content)).duration
-
-
-def _statistics(groups: dict[str, list[Item]], captions: list[Caption], media: Media) -> Table:
-    """One column per split, one row per number."""
-    described = defaultdict(list)
-    for caption in captions:
-        described[caption.item].append(caption)
-    columns = [_column(items, described, media) for items in groups.values()]
-    table = Table("least / mean / greatest", *groups)
-    for name in columns[0]:
-        cells = [column[name] for column in columns]
-        if not set(cells) <= {"", "0", "0 / 0 / 0"}:
-            table.add_row(name, *cells)
-    return table
-
-
-def _column(items: list[Item], described: dict[str, list[Caption]], media: Media) -> dict[str, str]:
-    """The numbers of one split."""
-    captions = [caption for item in items for caption in described[item.id]]
-    ids, spoken = [item.id for item in items], [caption.id for caption in captions]
-    per_label = Counter(label for item in items for label in item.labels)
-    return {
-        "items": str(len(items)),
-        "captions": str(len(captions)),
-        "captions of an item": _spread(len(described[id]) for id in ids),
-        "words of a caption": _spread(len(c.text.split()) for c in captions if c.text),
-        "labels": str(len(per_label)),
-        "labels of an item": _spread(len(item.labels) for item in items),
-        "items of a label": _spread(per_label.values()),
-        "image width": _spread(media.widths[id] for id in ids if id in media.widths),
-        "image height": _spread(media.heights[id] for id in ids if id in media.heights),
-        "clips": str(sum(id in media.seconds for id in spoken)),
-        "seconds of a clip": _spread(media.seconds[id] for id in spoken if id in media.seconds),
-    }
-
-
-def _spread(values: Iterable[float]) -> str:
-    """Least, mean and greatest."""
-    found = np.fromiter(values, float)
-    if not len(found):
-        return ""
-    return f"{found.min():.4g} / {found.mean():.4g} / {found.max():.4g}"

@@ -1,63 +1,37 @@
 """Embed the validation and test splits: the first step that opens the test split."""
 
-import json
 from pathlib import Path
 from typing import Any
 
-import h5py
-import numpy as np
-from safetensors import SafetensorError
-from safetensors.numpy import load_file
-
-from crossmodal import plugins
-from crossmodal.data import Split, load_split
-from crossmodal.errors import CrossmodalError
-from crossmodal.evaluation.selection import pools
-from crossmodal.files import read_json, replacing
-from crossmodal.methods.base import Method
-from crossmodal.prepared import Prepared
-
-SPLITS = ("validation", "test")
+from crossmodal.data.prepared import Prepared
+from crossmodal.data.split import load_split
+from crossmodal.device import use_deterministic_algorithms
+from crossmodal.io.provenance import provenance
+from crossmodal.learning.model_folder import read_model
+from crossmodal.reporting.embeddings import SPLITS, write_embeddings
+from crossmodal.workflow.records import verified
 
 
 def embed(spec: dict[str, Any], output: Path, folder: Path, features: Path, model: Path) -> None:
     """Write the embeddings of one run.
 
-    Layout: per split and modality `embeddings` (rows, ...), `ids` (rows,), `items` (rows,) the
-    index of the item of each row and, where the dataset has labels, `labels` (rows, C); attribute
-    `model`, the facts of the run as JSON; attribute `modalities`, first and second view.
-
     Args:
-        spec: `views` and `labels` of the run.
+        spec: `views`, `relevance` and `code`, a hash of the source, `changes` of the dataset if
+            there are any, and `deterministic` if the method can use a GPU.
         output: The embedding file.
         folder: Folder of the prepared dataset.
         features: Folder of the dataset's features.
-        model: model.safetensors, beside its model.json.
+        model: model.safetensors in its model folder.
+
+    Raises:
+        CrossmodalError: If an input is missing or corrupt.
     """
-    facts = read_json(model.with_suffix(".json"))
-    method: Method = plugins.make("methods", facts["plugin"], facts["options"], "options")
+    use_deterministic_algorithms(spec.get("deterministic", True))
     views = {modality: features / f"{name}.h5" for modality, name in spec["views"].items()}
+    files = [folder / "items.csv", folder / "splits.csv", *views.values()]
+    read = verified([*files, model, model.with_name("model.json")])
+    fitted = read_model(model.parent)
     dataset = Prepared(folder)
-    splits = {name: load_split(dataset, views, name, spec["labels"]) for name in SPLITS}
-    method.restore(_load(model), splits["validation"].views)
-    with replacing(output) as temporary, h5py.File(temporary, "w") as file:
-        file.attrs["model"] = json.dumps(facts)
-        file.attrs["modalities"] = list(views)[:2]
-        for name, split in splits.items():
-            _write_split(file.create_group(name), method, split)
-
-
-def _load(model: Path) -> dict[str, np.ndarray]:
-    try:
-        return load_file(model)
-    except (OSError, SafetensorError) as error:
-        raise CrossmodalError(f"{model}: not a whole model ({error}); train again") from error
-
-
-def _write_split(group: h5py.Group, method: Method, split: Split) -> None:
-    for modality, pool in pools(method, split).items():
-        view = group.create_group(modality)
-        view["embeddings"], view["items"] = pool.embeddings, pool.items
-        view["ids"] = split.views[modality].ids
-        if pool.labels is not None:
-            view["labels"] = pool.labels
+    how = (spec["relevance"], spec.get("changes"))
+    splits = {name: load_split(dataset, views, name, *how) for name in SPLITS}
+    write_embeddings(output, fitted.facts, fitted.method, splits, provenance(spec, read))

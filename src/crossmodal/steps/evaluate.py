@@ -2,61 +2,78 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from crossmodal.evaluation.controls import controls
-from crossmodal.evaluation.embedded import Embedded, read_embedded
-from crossmodal.evaluation.retrieval import per_query, rsum, summary
-from crossmodal.files import write_json
-from crossmodal.methods.base import Direction
+import numpy as np
+
+from crossmodal.io.files import write_json
+from crossmodal.io.provenance import provenance
+from crossmodal.learning.method import Direction
+from crossmodal.metrics.controls import controls, spread_of_chance
+from crossmodal.metrics.retrieval import per_query, rsum, summary
+from crossmodal.reporting.embeddings import Embedded, read_embeddings
+from crossmodal.workflow.records import verified
 
 SCOPES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)  # of the curve of CMOLRS's figure 3
 
 
-def evaluate(output: Path, embeddings: Path, seed: int) -> None:
+def evaluate(spec: dict[str, Any], output: Path, embeddings: Path, seed: int) -> None:
     """Write the metrics of one run as JSON.
 
     Keys: `test` and `validation`, each direction -> metric -> value; `precision_scope`, direction
     -> scope -> precision on the test split, relevant being what shares a label or, without labels,
-    the item; `controls`, scorer -> direction -> metric -> value on the test split; `model`, the
-    facts of the run.
+    the item; `precision_by_chance`, direction -> share of relevant documents; `controls`, scorer ->
+    direction -> metric -> value on the test split; `test_items`, their number; `spread_of_chance`,
+    direction -> metric -> standard error; `model`, the facts of the run; `made`, the provenance of
+    these metrics.
 
     Args:
+        spec: `code`, a hash of the source; what else is in it is not read.
         output: The JSON file.
         embeddings: Embedding file of the run.
         seed: Seeds the random control.
 
     Raises:
-        CrossmodalError: If the embedding file is missing or damaged.
+        CrossmodalError: If the embedding file is missing or corrupt.
     """
-    embedded = read_embedded(embeddings)
-    validation, test, precision = {}, {}, {}
+    read = verified([embeddings])
+    embedded = read_embeddings(embeddings)
+    validation, test, precision, share, spread = {}, {}, {}, {}, {}
     bounds: dict[str, dict[str, dict[str, float]]] = {}
     for direction in embedded.directions():
         key = "-to-".join(direction)
-        validation[key], _ = _measure(embedded, "validation", direction)
-        test[key], precision[key] = _measure(embedded, "test", direction, SCOPES)
-        pools = (embedded.splits["test"][modality] for modality in direction)
+        validation[key], *_ = _measure(embedded, "validation", direction)
+        test[key], precision[key], share[key] = _measure(embedded, "test", direction, SCOPES)
+        pools = [embedded.splits["test"][modality] for modality in direction]
+        spread[key] = spread_of_chance(*pools)
         for scorer, metrics in controls(*pools, seed).items():
             bounds.setdefault(scorer, {})[key] = metrics
     result = {
         "model": embedded.facts,
+        "made": provenance(spec, read),
         "validation": summarise(validation),
         "test": summarise(test),
         "precision_scope": precision,
+        "precision_by_chance": share,
         "controls": {scorer: summarise(metrics) for scorer, metrics in bounds.items()},
+        "test_items": len(np.unique(pools[0].items)),
+        "spread_of_chance": spread,
     }
     write_json(output, result)
 
 
 def _measure(
     embedded: Embedded, split: str, direction: Direction, scopes: Sequence[int] = ()
-) -> tuple[dict[str, float], dict[int, float]]:
-    """Metrics of one direction, and the precision by scope as far as the gallery goes."""
+) -> tuple[dict[str, float], dict[int, float], float]:
+    """Metrics of one direction, and the precision by scope, as far as the gallery goes, and by
+    chance.
+    """
     queries, gallery = (embedded.splits[split][modality] for modality in direction)
     scopes = [scope for scope in scopes if scope <= len(gallery)]
     values = per_query(queries, gallery, embedded.scorer(split, *direction), scopes=scopes)
     means = values["precision"].mean(axis=0).tolist() if scopes else []
-    return summary(values, len(gallery)), dict(zip(scopes, means, strict=True))
+    by_chance = float(values["relevant"].mean() / len(gallery))
+    return summary(values, len(gallery)), dict(zip(scopes, means, strict=True)), by_chance
 
 
 def summarise(metrics: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:

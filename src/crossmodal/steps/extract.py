@@ -1,6 +1,5 @@
-"""Extract a feature chunk by chunk: bounded memory, and a stopped run goes on where it was."""
+"""Extract a feature chunk by chunk: in bounded memory, and an interrupted run resumes."""
 
-import importlib.metadata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,42 +7,55 @@ from typing import Any
 
 import numpy as np
 
-from crossmodal import plugins
-from crossmodal.checkpoints import checkpoints
+from crossmodal.config import plugins
+from crossmodal.data.feature import Feature, Shape
+from crossmodal.data.feature_file import FeatureFile, Ragged, Rows, open_features, write_features
+from crossmodal.data.prepared import Prepared, item_of
+from crossmodal.device import use_deterministic_algorithms
 from crossmodal.errors import CrossmodalError
-from crossmodal.features.base import Feature
-from crossmodal.files import replacing
-from crossmodal.prepared import Caption, Prepared
-from crossmodal.progress import track
-from crossmodal.store import FeatureFile, Ragged, Rows, open_features, write_features
-
-VERSIONED = ("numpy", "torch", "torchaudio", "torchvision")
+from crossmodal.io.checkpoints import unfinished_work
+from crossmodal.io.files import replacing
+from crossmodal.io.progress import track
+from crossmodal.io.provenance import provenance
+from crossmodal.workflow.records import verified
 
 
 def extract(
-    spec: dict[str, Any], output: Path, folder: Path, features: Path, weights: Path
+    spec: dict[str, Any],
+    output: Path,
+    folder: Path,
+    features: Path,
+    weights: Path,
+    threads: int = 1,
 ) -> None:
     """Write the feature file `output`.
 
     Args:
-        spec: `plugin`, `options` and `code`, a hash of the source.
+        spec: `plugin`, `options`, `code`, a hash of the source, and `deterministic` if the feature
+            can use a GPU.
         output: The feature file.
         folder: Folder of the prepared dataset.
         features: Folder of the dataset's other features.
         weights: Folder of networks' weights.
+        threads: How many may work at the same time.
 
     Raises:
-        CrossmodalError: If an input is missing or damaged.
+        CrossmodalError: If an input is missing or corrupt.
     """
+    use_deterministic_algorithms(spec.get("deterministic", True))
     where = f"features.{output.stem}"
     feature: Feature = plugins.make("features", spec["plugin"], spec["options"], where)
+    feature.threads = threads
     dataset = Prepared(folder)
     inputs = [folder / name for name in feature.reads]
     inputs += [features / f"{name}.h5" for name in feature.of]
-    inputs += [weights / feature.weights] if feature.weights else []
+    network = weights / feature.weights if feature.weights else None
+    inputs += [network] if network else []
     sources = {name: open_features(features / f"{name}.h5") for name in feature.of}
-    with checkpoints(output, spec, inputs) as parts:
-        feature.fit(dataset, sources, str(weights / feature.weights))
+    with unfinished_work(output, spec, inputs) as parts:
+        read = verified(inputs)
+        feature.setup(network)
+        feature.fit(dataset, sources)
         rows = feature.rows(dataset)
         _check_alignment(features, sources, [row.id for row in rows])
         starts = range(0, len(rows), feature.chunk)
@@ -51,11 +63,14 @@ def extract(
         label, done = f"extract {folder.name}/{output.stem}", len(starts) - len(todo)
         for start in track(todo, len(starts), label, done):
             span = slice(start, start + feature.chunk)
-            _save(parts, start, feature.extract(dataset, rows[span], _slice(sources, span)))
-        versions = {name: importlib.metadata.version(name) for name in VERSIONED}
-        meta = {"extractor": spec, "versions": versions, **feature.learnt()}
-        owners = [row.item if isinstance(row, Caption) else row.id for row in rows]
-        write_features(output, [row.id for row in rows], owners, _Parts(parts, starts), meta)
+            chunk = feature.extract(dataset, rows[span], _slice(sources, span))
+            _check_shape(where, feature.shape, chunk)
+            _save(parts, start, chunk)
+        stated = {name: source.meta for name, source in sources.items()}
+        made = provenance(spec, read)
+        meta = {"extractor": spec, "made": made, "sources": stated, **feature.learnt()}
+        ids, items = [row.id for row in rows], [item_of(row) for row in rows]
+        write_features(output, ids, items, _Parts(parts, starts), meta)
 
 
 @dataclass(frozen=True)
@@ -73,9 +88,23 @@ def _check_alignment(features: Path, sources: dict[str, FeatureFile], ids: list[
     for name, source in sources.items():
         if source.ids != ids:
             raise CrossmodalError(
-                f"{features / name}.h5: has not the {len(ids)} rows of the feature made of it, from"
-                f" {ids[:1]} on; use features of the same unit (item, caption), or extract it again"
+                f"{features / name}.h5: does not have the {len(ids)} rows, starting at {ids[:1]}, "
+                "of the feature computed from it; use features of the same unit (item, caption), "
+                "or extract it again"
             )
+
+
+def _check_shape(where: str, shape: Shape, chunk: np.ndarray | list[np.ndarray]) -> None:
+    """Whether rows are what the feature declares them to be."""
+    if isinstance(chunk, list):
+        found = "sequence or files"
+    else:
+        found = "vector" if chunk.ndim == 2 else "maps"
+    if shape not in found:
+        raise CrossmodalError(
+            f"{where}: its rows are of the shape {found}, but the plug-in declares {shape!r}; "
+            "set its attribute `shape`"
+        )
 
 
 def _slice(sources: dict[str, FeatureFile], span: slice) -> dict[str, FeatureFile]:
@@ -91,7 +120,7 @@ def _part(parts: Path, start: int) -> Path:
 
 
 def _save(parts: Path, start: int, chunk: np.ndarray | list[np.ndarray]) -> None:
-    """Write a chunk; of sequences first the offsets, so that a values file is a whole chunk."""
+    """Write a chunk; of sequences the offsets first, so that the values complete a chunk."""
     if isinstance(chunk, list):
         ragged = Ragged.concatenate(chunk)
         _write(parts / f"{start:09d}.offsets", ragged.offsets)

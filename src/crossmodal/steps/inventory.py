@@ -1,53 +1,77 @@
-"""What there is of each dataset, and what to do next."""
+"""Which files of each dataset exist, and what to do next."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from rich.console import Console
 from rich.filesize import decimal
-from rich.table import Table
 
-from crossmodal.params import Params, read
-from crossmodal.prepared import FILES
+from crossmodal.config.params import Params, read
+from crossmodal.data.dataset import Source
+from crossmodal.data.prepared import FILES
+from crossmodal.io.first_use import recorded
+from crossmodal.io.text_table import print_table
 from crossmodal.steps.acquire import MIRROR, instructions, missing
 
 RAW, PREPARED = Path("data/raw"), Path("data/prepared")
-COLUMNS = ("dataset", "raw files", "prepared", "on disk", "may be passed on", "licence")
+COLUMNS = (
+    "dataset",
+    "raw files",
+    "to download",
+    "no published checksum",
+    "prepared",
+    "on disk",
+    "may be passed on",
+    "licence",
+)
 
 
-def inventory(path: Path) -> None:
-    """Print what there is of each entry of `datasets` in params.yaml, and what to do next."""
-    table, advice = survey(read(path))
-    Console().print(table)
+def inventory(path: Path, overlays: Sequence[Path] = ()) -> None:
+    """Print which files of each entry of `datasets` exist, and what to do next."""
+    rows, advice = survey(read(path, *overlays))
+    print_table("datasets", COLUMNS, rows)
     for name, text in advice.items():
         print(f"{name}: {text}")
 
 
-def survey(params: Params) -> tuple[Table, dict[str, str]]:
-    """A row per dataset; and what to do next with each."""
-    table, advice = Table(*COLUMNS), {}
+def survey(params: Params) -> tuple[list[tuple[str, ...]], dict[str, str]]:
+    """A row of `COLUMNS` per dataset; and what to do next with each."""
+    rows, advice = [], {}
     for name in params.datasets:
+        if name not in params.usable("datasets"):
+            advice[name] = f"not usable: {params.broken[f'datasets.{name}']}"
+            continue
         dataset = params.dataset_of(name)
         raw = RAW / params.plugin("datasets", name)["plugin"]
         lacking = missing(dataset.sources, raw)
         prepared = is_prepared(name)
-        table.add_row(
-            name,
-            f"{len(dataset.sources) - len(lacking)}/{len(dataset.sources)}",
-            "yes" if prepared else "no",
-            decimal(_size(raw) + _size(PREPARED / name)),
-            "yes" if dataset.redistribution else "no",
-            dataset.licence,
+        rows.append(
+            (
+                name,
+                f"{len(dataset.sources) - len(lacking)}/{len(dataset.sources)}",
+                _download(lacking),
+                _unstated(raw.name, dataset.sources),
+                "yes" if prepared else "no",
+                decimal(_size(raw) + _size(PREPARED / name)),
+                "yes" if dataset.redistribution else "no",
+                dataset.licence,
+            )
         )
         mirror = os.environ.get(MIRROR) or params.mirror
         asked = [s for s in lacking if not s.urls and not _is_mirrored(mirror, raw.name, s.file)]
         advice[name] = f"crossmodal check {name}" if prepared else _to_prepare(name, asked, raw)
-    return table, advice
+    return rows, advice
+
+
+def _unstated(folder: str, sources: Sequence[Source]) -> str:
+    """How many files have no published checksum, and how many of these have a recorded one."""
+    unstated = [f"{folder}/{source.file}" for source in sources if not source.sha256]
+    known = len(recorded().keys() & unstated)
+    return f"{len(unstated)}, recorded {known}" if unstated else ""
 
 
 def is_prepared(name: str) -> bool:
-    """Whether all files of a prepared dataset are there."""
+    """Whether all files of a prepared dataset exist."""
     return all((PREPARED / name / file).exists() for file in FILES)
 
 
@@ -56,13 +80,19 @@ def to_prepare(name: str) -> str:
     return f"snakemake --cores 8 {PREPARED / name / FILES[0]}"
 
 
-def _to_prepare(name: str, asked: list[Any], raw: Path) -> str:
+def _to_prepare(name: str, asked: list[Source], raw: Path) -> str:
     return f"{instructions(asked, raw)}\n  then {to_prepare(name)}" if asked else to_prepare(name)
 
 
 def _is_mirrored(mirror: str | None, folder: str, file: str) -> bool:
     """Whether a mirror has a file; one at an address may have it."""
     return bool(mirror) and ("://" in mirror or Path(mirror, folder, file).is_file())
+
+
+def _download(lacking: list[Source]) -> str:
+    """Size of the files that are not there yet, as far as it is known."""
+    sizes = [source.bytes for source in lacking]
+    return "unknown" if None in sizes else decimal(sum(sizes))
 
 
 def _size(folder: Path) -> int:

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from crossmodal.files import read_csv, write_json, write_text
+from crossmodal.io.files import read_csv, write_json, write_text
+from crossmodal.workflow.records import verified
 
 COLUMNS = ["experiment", "direction", "metric", "reproduced"]
 
@@ -16,8 +17,9 @@ def merge(page: Path, metrics: Path, tables: list[Path]) -> None:
         tables: Markdown of each table, with a CSV of the same name beside it.
 
     Raises:
-        CrossmodalError: If a CSV is missing or damaged.
+        CrossmodalError: If a CSV is missing or corrupt.
     """
+    verified([*tables, *(table.with_suffix(".csv") for table in tables)])
     numbers: dict[str, dict[str, dict[str, float]]] = {}
     for table in tables:
         for row in read_csv(table.with_suffix(".csv"), COLUMNS):

@@ -3,8 +3,11 @@
 from pathlib import Path
 from typing import Any
 
-from crossmodal import plugins
-from crossmodal.writer import Writer
+from crossmodal.config import plugins
+from crossmodal.data.writer import Writer
+from crossmodal.workflow.records import verified
+
+CHECKED = (".zip", ".gz", ".tgz")  # have checksums inside, and may have hundreds of gigabytes
 
 
 def prepare(spec: dict[str, Any], raw: Path, output: Path) -> None:
@@ -19,6 +22,8 @@ def prepare(spec: dict[str, Any], raw: Path, output: Path) -> None:
         CrossmodalError: If a file is not as published, or a split has another size than declared.
     """
     dataset = plugins.make("datasets", spec["plugin"], spec["options"], f"datasets.{output.name}")
+    named = [raw / source.file for source in dataset.sources]
+    verified(path for path in named if path.suffix not in CHECKED)
     with Writer(output) as out:
         dataset.prepare(raw, out)
         out.check(dataset.counts())

@@ -3,27 +3,63 @@
 from pathlib import Path
 from typing import Any
 
-from crossmodal.evaluation.tables import COLUMNS, make_rows, to_csv, to_markdown
-from crossmodal.files import read_json, write_csv, write_text
-from crossmodal.schema import Experiment, Table
+from crossmodal.config.schema import Experiment, Table, column
+from crossmodal.io.files import read_json, write_csv, write_text
+from crossmodal.reporting.chance import chance
+from crossmodal.reporting.notes import notes
+from crossmodal.reporting.tables import COLUMNS, make_rows, to_csv, to_markdown
+from crossmodal.workflow.records import verified
 
 
-def tabulate(spec: dict[str, Any], output: Path, paths: list[Path]) -> None:
-    """Write the table as Markdown to `output`, and as CSV beside it.
+def tabulate(spec: dict[str, Any], output: Path, numbers: Path, paths: list[Path]) -> None:
+    """Write the table as Markdown and as CSV.
 
     Args:
-        spec: `table` and the `experiments` that it shows, as in params.yaml.
+        spec: `table` and the `experiments` that it shows, as in params.yaml; and the names of
+            those that are `deterministic`; `departures`, sentences on datasets; `figures`, their
+            titles; `failed`, experiments whose row stays empty, with the reason.
         output: Path of the Markdown file; its stem is the table's name.
-        paths: Metrics of all runs: <experiment>/seed<n>.json.
+        numbers: Path of the CSV.
+        paths: Metrics of all other runs: <experiment>/seed<n>.json, in a folder `posteriors` those
+            by class posteriors.
 
     Raises:
         CrossmodalError: If a published row that is asked for does not exist.
     """
+    verified(paths)
     table = Table.model_validate(spec["table"])
     experiments = {n: Experiment.model_validate(e) for n, e in spec["experiments"].items()}
-    runs: dict[str, list[dict[str, Any]]] = {}
-    for path in paths:
-        runs.setdefault(path.parent.name, []).append(read_json(path))
-    rows = make_rows(table, experiments, runs)
-    write_csv(output.with_suffix(".csv"), COLUMNS, to_csv(output.stem, rows))
-    write_text(output, to_markdown(output.stem, table, rows))
+    runs = _runs(paths)
+    rows = make_rows(table, experiments, runs, spec["deterministic"])
+    write_csv(numbers, COLUMNS, to_csv(output.stem, rows))
+    failed = {experiments[n].row(): why for n, why in spec.get("failed", {}).items()}
+    named = spec["figures"] | {name: experiment.row() for name, experiment in experiments.items()}
+    figures = {} if failed else table.drawn(output.stem, named)
+    remarks = [*spec["departures"], *_missing(failed), *chance(table, experiments, runs)]
+    write_text(output, to_markdown(table, rows, [*remarks, *notes(rows)], figures))
+
+
+def _missing(failed: dict[str, str]) -> list[str]:
+    """What is missing of a table, by row, and why."""
+    rows = "".join(f"\n- {row}: {why}" for row, why in failed.items())
+    return (
+        [f"**Incomplete**, and without figures, since these rows failed:\n{rows}"] if rows else []
+    )
+
+
+def _runs(paths: list[Path]) -> dict[str, list[dict[str, Any]]]:
+    """Metrics of each experiment's runs, with those by class posteriors in further columns."""
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    for path in sorted(paths, key=_by_posteriors):
+        run = read_json(path)
+        if not _by_posteriors(path):
+            found.setdefault(path.parent.name, {})[path.stem] = run
+            continue
+        own = found[path.parent.name][path.stem]["test"]
+        for direction, metrics in run["test"].items():
+            own[direction] |= {column(name, "posteriors"): v for name, v in metrics.items()}
+    return {name: list(runs.values()) for name, runs in found.items()}
+
+
+def _by_posteriors(path: Path) -> bool:
+    return path.parts[-3] == "posteriors"

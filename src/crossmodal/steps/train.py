@@ -1,25 +1,22 @@
 """Fit one method with one seed; options that are searched are chosen on the validation split."""
 
-import platform
 import resource
-import shutil
 import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from safetensors.numpy import save_file
-
-from crossmodal import plugins
-from crossmodal.checkpoints import checkpoints
-from crossmodal.data import Split, load_split
-from crossmodal.evaluation.selection import selection_score
-from crossmodal.files import read_json, replacing, write_csv, write_json
-from crossmodal.methods.base import Method, Run
-from crossmodal.prepared import Prepared
-from crossmodal.search import combinations
-
-MODEL_FILES = ("curve.csv", "model.json", "model.safetensors")
+from crossmodal.config import plugins
+from crossmodal.config.grids import combinations
+from crossmodal.data.prepared import Prepared
+from crossmodal.data.split import Split, load_split
+from crossmodal.device import use_deterministic_algorithms
+from crossmodal.io.checkpoints import unfinished_work
+from crossmodal.io.files import write_csv
+from crossmodal.io.provenance import provenance
+from crossmodal.learning.method import Method, Run
+from crossmodal.learning.model_folder import publish_model, read_facts, write_model
+from crossmodal.learning.selection import selection_score
+from crossmodal.workflow.records import verified
 
 
 def train(
@@ -28,7 +25,9 @@ def train(
     """Write model.safetensors, model.json and curve.csv next to `output`.
 
     Args:
-        spec: `plugin`, `options`, `search`, `views`, `labels` and `code`, a hash of the source.
+        spec: `plugin`, `options`, `search`, `views`, `relevance`, `code`, a hash of the source,
+            `changes` of the dataset if there are any, and `deterministic` if the method can use a
+            GPU.
         output: Path of model.safetensors.
         folder: Folder of the prepared dataset.
         features: Folder of the dataset's features.
@@ -38,22 +37,32 @@ def train(
     Raises:
         CrossmodalError: If data and method do not fit together, or training diverges.
     """
+    use_deterministic_algorithms(spec.get("deterministic", True))
     views = {modality: features / f"{name}.h5" for modality, name in spec["views"].items()}
     tables = [folder / "items.csv", folder / "splits.csv"]
-    with checkpoints(output.parent, [spec, seed], [*tables, *views.values()]) as work:
+    with unfinished_work(output.parent, [spec, seed], [*tables, *views.values()]) as work:
+        read = verified([*tables, *views.values(), *_weights(spec, weights)])
         dataset = Prepared(folder)
-        splits = [load_split(dataset, views, s, spec["labels"]) for s in ("train", "validation")]
+        how = (spec["relevance"], spec.get("changes"))
+        splits = [load_split(dataset, views, split, *how) for split in ("train", "validation")]
         candidates = {}
         for index, options in enumerate(combinations(spec["search"])):
             candidate = work / f"candidate{index}"
             if not (candidate / "model.safetensors").exists():
                 label = f"{output.parent} {options or ''}".strip()
                 _fit(spec, options, splits, Run(seed, candidate, label=label), weights)
-            candidates[candidate] = read_json(candidate / "model.json")
+            candidates[candidate] = read_facts(candidate)
         # ties go to the first, so the order of the searched values matters
         best = max(candidates, key=lambda candidate: candidates[candidate]["validation"])
         searched = [{k: c[k] for k in ("searched", "validation")} for c in candidates.values()]
-        _publish(best, output.parent, searched)
+        made = provenance(spec, read)
+        publish_model(best, output.parent, search=searched, made=made)
+
+
+def _weights(spec: dict[str, Any], folder: Path) -> list[Path]:
+    """The weights that the method begins with."""
+    method = plugins.make("methods", spec["plugin"], spec["options"], "options")
+    return [folder / method.weights] if method.weights else []
 
 
 def _fit(
@@ -70,25 +79,13 @@ def _fit(
         "plugin": spec["plugin"],
         "options": chosen,
         "searched": options,
+        "relevance": spec["relevance"],
         "seed": run.seed,
         "validation": selection_score(method, splits[1]),
         "last_epoch": run.curve[-1] if run.curve else {},
         "fit_seconds": round(time.monotonic() - start, 2),
         "peak_memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
-        "machine": platform.machine(),
     }
     columns = list(run.curve[0]) if run.curve else ["epoch"]
     write_csv(run.checkpoints / "curve.csv", columns, [row.values() for row in run.curve])
-    write_json(run.checkpoints / "model.json", facts)
-    state = {name: np.asarray(value, order="C") for name, value in method.state().items()}
-    with replacing(run.checkpoints / "model.safetensors") as temporary:
-        save_file(state, temporary)
-
-
-def _publish(candidate: Path, output: Path, search: list[dict[str, Any]]) -> None:
-    """Copy a candidate's files to their place, the model last."""
-    facts = read_json(candidate / "model.json")
-    write_json(candidate / "model.json", facts | {"search": search})
-    for name in MODEL_FILES:
-        with replacing(output / name) as temporary:
-            shutil.copyfile(candidate / name, temporary)
+    write_model(run.checkpoints, method, facts, splits[0])

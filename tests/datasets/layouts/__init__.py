@@ -5,8 +5,8 @@ A module has
 - `make(folder, rng)`: writes the files, with the quirks that the published ones have;
 - `SMALL`: source of a plug-in that is the dataset with the sizes of these files, see `small`;
 - `DATASETS`: options of each of its entries in params.yaml;
-- `TABLE`: which entry the whole workflow is run on, with the features of each modality, the labels
-  and the methods.
+- `TABLE`: which entry the whole workflow is run on, with the features of each modality, what is
+  relevant and the methods.
 """
 
 import colorsys
@@ -20,7 +20,7 @@ import numpy as np
 import soundfile
 from PIL import Image
 
-from crossmodal import plugins
+from crossmodal.config import plugins
 
 
 def every():

@@ -10,7 +10,7 @@ DATASETS = {"coco": {}}
 TABLE = {
     "dataset": "coco",
     "views": {"image": "colour", "text": "bow_caption"},
-    "labels": "single",
+    "relevance": "category",
     "methods": ["ridge", "sh"],
 }
 # more validation and test images than are used, and images that are not used at all

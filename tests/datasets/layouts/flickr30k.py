@@ -10,7 +10,7 @@ DATASETS = {"flickr30k": {}}
 TABLE = {
     "dataset": "flickr30k",
     "views": {"image": "colour", "text": "bow_caption"},
-    "labels": "single",
+    "relevance": "category",
     "methods": ["ridge", "sh"],
 }
 NAMES = {"train": "train", "validation": "val", "test": "test"}

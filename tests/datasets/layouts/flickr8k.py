@@ -4,11 +4,14 @@ from tests.datasets.layouts import clip, pack, photograph, sentences, small
 
 CONSTANTS = {"COUNTS": {"train": 90, "validation": 30, "test": 30}}
 SMALL = small("flickr8k", **CONSTANTS)
-DATASETS = {"flickr8k": {"speech": "none"}, "flickr8k_recorded": {"speech": "recorded"}}
+DATASETS = {
+    "flickr8k": {"speech": "none", "classes": False},
+    "flickr8k_recorded": {"speech": "recorded", "classes": False},
+}
 TABLE = {
     "dataset": "flickr8k_recorded",
     "views": {"image": "colour", "text": "bow_caption"},
-    "labels": "single",
+    "relevance": "category",
     "methods": ["ridge", "sh"],
 }
 LISTS = {"train": "trainImages", "validation": "devImages", "test": "testImages"}

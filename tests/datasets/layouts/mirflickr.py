@@ -57,17 +57,17 @@ LEFT_OUT = {*UNTAGGED, *UNCOUNTED, *UNLABELLED}
 CONSTANTS = {
     "PHOTOGRAPHS": PHOTOGRAPHS,
     "TRAIN_PHOTOGRAPHS": TRAIN,
-    "COUNTS": {
+    "MirFlickr.parts": {
         "train": TRAIN - sum(n <= TRAIN for n in LEFT_OUT),
         "test": PHOTOGRAPHS - TRAIN - sum(n > TRAIN for n in LEFT_OUT),
     },
 }
 SMALL = small("mirflickr", **CONSTANTS)
-DATASETS = {"mirflickr": {"validation": 20, "seed": 0}}
+DATASETS = {"mirflickr": {"validation": 20, "seed": 0, "sizes": None}}
 TABLE = {
     "dataset": "mirflickr",
     "views": {"image": "colour", "text": "tags"},
-    "labels": "multi",
+    "relevance": "labels",
     "methods": ["cca", "sam"],
 }
 

@@ -45,14 +45,14 @@ COUNTS = {
 CONSTANTS = {"PHOTOGRAPHS": len(SHOWN), "PER_CONCEPT": 20, "COUNTS": COUNTS}
 SMALL = small("nuswide", **CONSTANTS)
 DATASETS = {
-    "nuswide_10k": {"protocol": "10k", "validation": 20, "seed": 0},
-    "nuswide_top10": {"protocol": "top10", "validation": 40, "seed": 0},
-    "nuswide_81": {"protocol": "81", "validation": 40, "seed": 0},
+    "nuswide_10k": {"protocol": "10k", "validation": 20, "seed": 0, "sizes": None},
+    "nuswide_top10": {"protocol": "top10", "validation": 40, "seed": 0, "sizes": None},
+    "nuswide_81": {"protocol": "81", "validation": 40, "seed": 0, "sizes": None},
 }
 TABLE = {
     "dataset": "nuswide_top10",
     "views": {"image": "colour", "text": "tags"},
-    "labels": "single",
+    "relevance": "category",
     "methods": ["cca", "sam"],
 }
 

@@ -31,7 +31,7 @@ DATASETS = {"pascal_sentences": {"seed": 0}}
 TABLE = {
     "dataset": "pascal_sentences",
     "views": {"image": "colour", "text": "bow_item"},
-    "labels": "single",
+    "relevance": "category",
     "methods": ["cca", "sam"],
 }
 FEW, MANY = ("aeroplane/2008_000001.jpg", 4), ("tvmonitor/2008_000159.jpg", 6)

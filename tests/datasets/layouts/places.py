@@ -10,7 +10,7 @@ DATASETS = {"places": {}}
 TABLE = {
     "dataset": "places",
     "views": {"image": "colour", "text": "bow_caption"},
-    "labels": "single",
+    "relevance": "category",
     "methods": ["ridge", "sh"],
 }
 LISTS = {"train.json": 90, "val.json": 30}

@@ -6,13 +6,13 @@ import scipy.io
 from crossmodal.datasets.voc2007 import CLASSES, WORDS
 from tests.datasets.layouts import pack, photograph, small
 
-CONSTANTS = {"COUNTS": {"train": 90, "test": 40}}
+CONSTANTS = {"Voc2007.parts": {"train": 90, "test": 40}}
 SMALL = small("voc2007", **CONSTANTS)
-DATASETS = {"voc2007": {"validation": 20, "seed": 0}}
+DATASETS = {"voc2007": {"validation": 20, "seed": 0, "sizes": None}}
 TABLE = {
     "dataset": "voc2007",
     "views": {"image": "colour", "text": "tags"},
-    "labels": "multi",
+    "relevance": "labels",
     "methods": ["cca", "sam"],
 }
 UNTAGGED = 3  # more photographs of each part
@@ -26,7 +26,7 @@ PARTS = {
 def make(folder, rng):
     """Every photograph has one or two classes; its tags are drawn from those of its classes."""
     for number, (part, (archive, image_set, tags)) in enumerate(PARTS.items()):
-        count = CONSTANTS["COUNTS"][part] + UNTAGGED
+        count = CONSTANTS["Voc2007.parts"][part] + UNTAGGED
         ids = [f"{number + 2 * row + 5:06d}" for row in range(count)]  # the other part's between
         main = np.arange(count) % len(CLASSES)
         second = np.where(rng.random(count) < 0.5, rng.integers(0, len(CLASSES), count), main)

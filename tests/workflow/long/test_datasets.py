@@ -22,7 +22,7 @@ SEQUENCES = {"sh": {"text": "tokens"}}  # views of methods that read them
 # what differs from params.yaml, so that tiny datasets suffice
 METHODS = {
     "cca": {"dims": 3, "ridge": 0.1},
-    "sam": {"dims": 16, "hidden": 32, "epochs": 60, "batch": 50, "input_norm": "zscore"},
+    "sam": {"dims": 16, "hidden": 32, "epochs": 60, "batch": 50, "scaling": "zscore"},
     "ridge": {},
     "sh": {"dims": 32, "word_dims": 16, "epochs": 30, "batch": 32, "learning_rate": 0.005},
 }
@@ -33,7 +33,7 @@ import io
 import numpy as np
 from PIL import Image
 
-from crossmodal.features.base import Feature
+from crossmodal.data.feature import Feature
 
 
 class Colour(Feature):
@@ -71,7 +71,7 @@ def params():
                 "label": method,
                 "method": method,
                 "views": tables[name]["views"] | SEQUENCES.get(method, {}),
-                **{key: tables[name][key] for key in ("dataset", "labels")},
+                **{key: tables[name][key] for key in ("dataset", "relevance")},
             }
             for name, method in RUNS
         },

@@ -14,6 +14,18 @@ def set_margin(project, margin):
     project.write_params(params)
 
 
+def margins(project):
+    """Metrics of each experiment that DVC shows, by its margin."""
+    _, head = json.loads(project.call("dvc", "exp", "show", "--json"))
+    found = {}
+    for shown in head["experiments"]:
+        data = shown["revs"][0]["data"]
+        margin = data["params"]["params.yaml"]["data"]["methods"]["sam"]["margin"]
+        found[margin] = data["metrics"]["results/metrics.json"]["data"]
+    assert len(found) == len(head["experiments"])
+    return found
+
+
 def times(project, *folders):
     """Time of every file, but of the records, which may be written again."""
     files = (path for folder in folders for path in (project.folder / folder).rglob("*.*"))
@@ -63,9 +75,18 @@ def test_an_experiment_runs_its_jobs_alone(project):
     output = project.call("dvc", "exp", "run", "-S", "methods.sam.margin=0.5")
     assert jobs_run(output) == ONE_METHOD
     assert project.params()["methods"]["sam"]["margin"] == 0.5
-    (workspace, head) = json.loads(project.call("dvc", "exp", "show", "--json"))
-    assert workspace["data"]["params"]["params.yaml"]["data"]["methods"]["sam"]["margin"] == 0.5
-    assert len(head["experiments"]) == 1
+    assert margins(project).keys() == {0.5}
+
+
+def test_experiments_of_two_workers_have_their_own_values_and_metrics(project):
+    project.call("dvc", "exp", "run", "--queue", "-S", "methods.sam.margin=0.1,0.5")
+    # ends when both workers have, which hold its output open
+    project.call("dvc", "queue", "start", "--jobs", "2")
+    assert "Worker status: 0 active, 0 idle" in project.call("dvc", "queue", "status")
+    found = margins(project)
+    assert found.keys() == {0.1, 0.5}
+    assert len({measured["sam"]["average"]["mAP"] for measured in found.values()}) == 2
+    assert len({measured["cca"]["average"]["mAP"] for measured in found.values()}) == 1
 
 
 def test_two_branches_go_back_and_forth_without_a_job(project):
@@ -79,11 +100,11 @@ def test_two_branches_go_back_and_forth_without_a_job(project):
         assert project.jobs() == {}
 
 
-def test_a_killed_dvc_repro_goes_on_with_the_same_command(fresh, finished):
+def test_a_killed_dvc_repro_resumes_with_the_same_command(fresh, finished):
     arrived = fresh.folder / "features/scenes/activations.h5"
     kill_when(fresh, lambda folder: arrived.exists(), *REPRO)
     output = fresh.call(*REPRO)
-    assert "prepare_dataset" not in jobs_run(output)
+    assert "prepare" not in jobs_run(output)
     assert metrics(fresh) == metrics(finished)
     assert not half_written(fresh.folder)
     assert "Data and pipelines are up to date" in fresh.call(*REPRO)

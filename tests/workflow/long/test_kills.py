@@ -7,18 +7,18 @@ import time
 from tests.workflow.project import SNAKEMAKE, kill_when, metrics
 
 
-def test_a_run_killed_in_extraction_and_in_training_goes_on(fresh, finished):
+def test_a_run_killed_in_extraction_and_in_training_resumes(fresh, finished):
     parts = ".checkpoints/features/scenes/activations"
     kill_when(fresh, lambda folder: len(list((folder / parts).rglob("*.npy"))) >= 1, *SNAKEMAKE)
     assert not (fresh.folder / "features/scenes/activations.h5").exists()
     checkpoints = ".checkpoints/models/sam"
     kill_when(
-        fresh, lambda folder: any((folder / checkpoints).rglob("training.safetensors")), *SNAKEMAKE
+        fresh, lambda folder: any((folder / checkpoints).rglob("snapshot.safetensors")), *SNAKEMAKE
     )
     assert (fresh.folder / "features/scenes/activations.h5").exists()
     output = fresh.run()
-    assert "rule prepare_dataset" not in output
-    assert "rule extract_feature" not in output
+    assert "rule prepare:" not in output
+    assert "rule extract:" not in output
     assert metrics(fresh) == metrics(finished)
     for seed in (0, 1):
         curve = f"models/sam/seed{seed}/curve.csv"

@@ -23,19 +23,30 @@ LABELS = '''"""The category as a one-hot vector."""
 
 import numpy as np
 
-from crossmodal.features.base import Feature
+from crossmodal.data.feature import Feature
 
 
 class Labels(Feature):
     """One-hot rows, (n, 10), and a little noise."""
 
     modality = "image"
+    invertible = False
     reads = ("items.csv",)
 
     def extract(self, dataset, rows, sources):
         """By name."""
         names = sorted({item.category for item in dataset.items})
         return np.array([[item.category == name for name in names] for item in rows], np.float32)
+'''
+WORDS = '''"""The category as a word."""
+
+from crossmodal.features.labels import Labels
+
+
+class Words(Labels):
+    """One-hot rows, (n, 10)."""
+
+    modality = "text"
 '''
 
 
@@ -51,7 +62,7 @@ def small_disk(tmp_path):
     subprocess.run(["umount", "--lazy", disk], check=True)
 
 
-def test_a_full_disk_is_named_and_the_same_command_goes_on(small_disk):
+def test_a_full_disk_is_named_and_the_same_command_resumes(small_disk):
     project = new_project(small_disk / "project")
     output = project.run("features/scenes/fc7.h5", fails=True)
     assert "No space left on device" in output
@@ -60,7 +71,7 @@ def test_a_full_disk_is_named_and_the_same_command_goes_on(small_disk):
     assert not [path for path in features.rglob("*") if path.is_file()]
     subprocess.run(["mount", "-o", "remount,size=100m", small_disk], check=True)
     output = project.run("features/scenes/fc7.h5")
-    assert "rule prepare_dataset" not in output
+    assert "rule prepare:" not in output
     assert (features / "fc7.h5").exists()
 
 
@@ -70,14 +81,15 @@ def licensed(fresh):
     plugins = fresh.folder / "src/crossmodal"
     (plugins / "datasets/licensed.py").write_text(LICENSED)
     (plugins / "features/labels.py").write_text(LABELS)
+    (plugins / "features/words.py").write_text(WORDS)
     params = fresh.params()
     params["datasets"] = {"licensed": params["datasets"]["scenes"]}
-    params["features"] = {"labels": {}, "bow": params["features"]["bow"]}
+    params["features"] = {"labels": {}, "words": {}}
     params["methods"] = {"cca": params["methods"]["cca"] | {"dims": 5}}
     params["experiments"] = {"cca": params["experiments"]["cca"]}
     params["experiments"]["cca"] |= {
         "dataset": "licensed",
-        "views": {"image": "labels", "text": "bow"},
+        "views": {"image": "labels", "text": "words"},
         "seeds": 1,
     }
     params["tables"]["small"]["experiments"] = ["cca"]
@@ -102,7 +114,7 @@ def test_what_a_licence_forbids_is_not_pushed(licensed, tmp_path):
         assert is_pushed(f"data/prepared/licensed/{output}")
     for output in ("models/cca/seed0/model.safetensors", "embeddings/cca/seed0.h5"):
         assert not is_pushed(output)
-    for output in ("features/licensed/bow.h5", "results/metrics.json"):
+    for output in ("features/licensed/words.h5", "results/metrics.json"):
         assert is_pushed(output)
     check_colleague(licensed, tmp_path / "b")
 
@@ -116,5 +128,5 @@ def check_colleague(licensed, where):
     assert colleague.jobs() == {}
     shutil.rmtree(where / "results")
     (where / "results").mkdir()
-    assert set(colleague.jobs()) >= {"fit", "embed"}
-    assert not {"prepare_dataset", "extract_feature"} & set(colleague.jobs())
+    assert set(colleague.jobs()) >= {"train", "embed"}
+    assert not {"prepare", "extract"} & set(colleague.jobs())

@@ -4,14 +4,12 @@ Features, options and published numbers are those of params.yaml; only the image
 one with random weights, and networks are small and learn for two epochs.
 """
 
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import yaml
 
-from crossmodal import params
+from crossmodal.config import params
 from crossmodal.steps.embed import embed
 from crossmodal.steps.evaluate import evaluate
 from crossmodal.steps.extract import extract
@@ -19,18 +17,20 @@ from crossmodal.steps.prepare import prepare
 from crossmodal.steps.tabulate import tabulate
 from crossmodal.steps.train import train
 from tests.datasets import layouts
+from tests.project_params import PARAMS
 
-ROOT = Path(__file__).parents[3]
 # table -> layout of its dataset
 TABLES = {
     "sam_pascal": "pascal_sentences",
     "sam_nuswide_10k": "nuswide",
+    "sam_wikipedia": "wikipedia",
     "sam_wikipedia_462": "wikipedia",
     "sam_nuswide_top10": "nuswide",
 }
 NETWORK = {"backbone": "squeezenet1_1", "weights": "random"}
 BRIEF = {"epochs": 2, "batch": 40, "iterations": 5, "neighbours": 20, "landmarks": 60, "dims": 4}
-BRIEF |= dict.fromkeys(("pretraining_epochs", "classifier_epochs", "correspondence_epochs"), 2)
+STEPS = ("steps", "pretraining_steps", "classifier_steps", "correspondence_steps")
+BRIEF |= dict.fromkeys(STEPS, 2)
 
 
 def brief(method):
@@ -51,15 +51,27 @@ def thin(option):
 @pytest.fixture(scope="module")
 def small():
     """The project's params, brief."""
-    full = yaml.safe_load((ROOT / "params.yaml").read_text())
-    full["features"]["vgg19_centre"] |= NETWORK
-    shown = [full["experiments"][e] for name in TABLES for e in full["tables"][name]["experiments"]]
-    for method in {spec["method"] for spec in shown}:
-        full["methods"][method] = brief(full["methods"][method])
-    for spec in shown:
-        spec["options"] = brief(spec.get("options", {}))
-        spec["search"] = {}
-    return params.parse(full)
+    tables = {name: PARAMS.tables[name].model_dump() | {"figures": []} for name in TABLES}
+    shown = {
+        e: PARAMS.experiments[e].model_dump() for t in tables.values() for e in t["experiments"]
+    }
+    for spec in shown.values():
+        spec |= {"options": brief(spec["options"]), "search": {}}
+    methods = {spec["method"] for spec in shown.values()}
+    return params.parse(
+        {
+            "suite": "sam",
+            "suites": {"sam": list(TABLES)},
+            "seeds": 1,
+            "tables": tables,
+            "figures": {},
+            "experiments": shown,
+            "datasets": PARAMS.datasets,
+            "features": PARAMS.features
+            | {"vgg19_centre": PARAMS.features["vgg19_centre"] | NETWORK},
+            "methods": {name: brief(PARAMS.methods[name]) for name in methods},
+        }
+    )
 
 
 @pytest.fixture(scope="module", params=TABLES)
@@ -80,8 +92,10 @@ def made(request, small, tmp_path_factory):
         extract_with_sources(small, feature, folder)
     runs = [fit_and_evaluate(small, experiment, folder) for experiment in table.experiments]
     shown = {e: small.experiments[e].model_dump() for e in table.experiments}
+    spec = {"table": table.model_dump(), "experiments": shown, "deterministic": []}
+    spec |= {"departures": [], "figures": {}}
     page = folder / f"{name}.md"
-    tabulate({"table": table.model_dump(), "experiments": shown}, page, runs)
+    tabulate(spec, page, page.with_suffix(".csv"), runs)
     return SimpleNamespace(table=table, experiments=shown, lines=page.read_text().splitlines())
 
 
@@ -99,7 +113,7 @@ def fit_and_evaluate(small, experiment, folder):
     train(job, model, folder / "data", folder, folder, 0)
     embeddings, metrics = folder / f"{experiment}.h5", folder / experiment / "seed0.json"
     embed(job, embeddings, folder / "data", folder, model)
-    evaluate(metrics, embeddings, 0)
+    evaluate(job, metrics, embeddings, 0)
     return metrics
 
 
@@ -107,5 +121,5 @@ def test_the_table_has_every_method_next_to_what_was_published(made):
     for experiment in made.experiments.values():
         (line, *_) = [x for x in made.lines if x.startswith(f"| {experiment['label']} |")]
         _, _, _, published, reproduced, *_ = (cell.strip() for cell in line.split("|"))
-        assert 0 < float(reproduced) <= 1
+        assert 0 < float(reproduced.strip("*")) <= 1
         assert bool(published) == bool(experiment["published"])

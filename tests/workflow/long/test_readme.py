@@ -12,7 +12,8 @@ ROOT = Path(__file__).parents[3]
 
 ITEMS = re.compile(r"`holiday/items.csv`:\n\n```csv\n(.*?)```", re.DOTALL)
 HOLIDAY = re.compile(r"```yaml\n(datasets:\n  holiday:.*?)```", re.DOTALL)
-COMMAND = re.compile(r"```sh\nsnakemake --cores 8 (\S*holiday\S*)\n```")
+COMMANDS = re.compile(r"```sh\ncrossmodal (init holiday)\nsnakemake --cores 8 (.*)\n```")
+LOADED = re.compile(r"```python\n(import crossmodal\n.*?)```", re.DOTALL)
 EXAMPLE = re.compile(r"`(src/crossmodal/\S+\.py)`:\n\n```python\n(.*?)```", re.DOTALL)
 WORDS = ["sea", "sand", "hill", "snow", "tree", "road", "lake", "boat", "bird", "rain", "wind"]
 COLOURS = {"red": (200, 40, 40), "green": (40, 200, 40), "blue": (40, 40, 200)}
@@ -32,8 +33,9 @@ def photos():
     return buffer.getvalue()
 
 
-def test_the_examples_of_the_readme_work_as_they_stand(fresh, monkeypatch):
-    examples = dict(EXAMPLE.findall((ROOT / "README.md").read_text()))
+def test_the_three_plug_ins_of_the_pages_work_as_they_stand(fresh, monkeypatch):
+    pages = "".join((ROOT / page).read_text() for page in ("README.md", "docs/extend.md"))
+    examples = dict(EXAMPLE.findall(pages))
     assert len(examples) == 3
     for path, source in examples.items():
         (fresh.folder / path).write_text(source)
@@ -74,23 +76,30 @@ def write_holiday(folder, header_and_rows):
             Image.fromarray(pixels).save(folder / row["image"])
 
 
-def test_your_own_data_work_as_the_readme_says(fresh):
+def test_your_own_data_work_as_the_readme_says(fresh, monkeypatch):
     readme = (ROOT / "README.md").read_text()
     (items,), (holiday,) = ITEMS.findall(readme), HOLIDAY.findall(readme)
-    (target,) = COMMAND.findall(readme)
+    ((init, target),), (loaded,) = COMMANDS.findall(readme), LOADED.findall(readme)
     write_holiday(fresh.folder / "holiday", items)
-    params = yaml.safe_load((ROOT / "params.yaml").read_text()) | {"seeds": 1}
-    for section, entries in yaml.safe_load(holiday).items():
-        params[section] |= entries
-    fresh.write_params(params)
-    fresh.run(target)
+    fresh.write_params(yaml.safe_load((ROOT / "params.yaml").read_text()) | {"seeds": 1})
+    fresh.record()
+    fresh.call("crossmodal", *init.split())
+    assert yaml.safe_load(fresh.read("holiday.yaml")) == yaml.safe_load(holiday)
+    target = target.split()
+    fresh.run(*target)
+    assert "photos" not in fresh.call("git", "add", "--all", "--dry-run")
     rows = list(csv.DictReader(io.StringIO(fresh.read("results/tables/holiday.csv"))))
     reproduced = {(row["row"], row["direction"], row["metric"]): row["reproduced"] for row in rows}
     assert 0 < float(reproduced["CCA", "average", "mAP"]) <= 1
-    assert "Nothing to be done" in fresh.run(target)
+    Image.new("RGB", (32, 32)).save(fresh.folder / "new.jpg")
+    monkeypatch.chdir(fresh.folder)
+    names = {}
+    exec(loaded, names)
+    assert names["scores"].shape == (1, 1)
+    assert "Nothing to be done" in fresh.run(*target)
     Image.new("RGB", (32, 32)).save(fresh.folder / "holiday/photos/alps3.jpg")
-    assert "prepare_dataset" in fresh.run(target, "--dry-run")
+    assert "rule prepare:" in fresh.run(*target, "--dry-run")
     (fresh.folder / "holiday/photos/alps3.jpg").unlink()
-    output = fresh.run(target, fails=True)
+    output = fresh.run(*target, fails=True)
     where = "holiday/items.csv: row 4, column 'image': holiday/photos/alps3.jpg: No such file"
     assert where in output

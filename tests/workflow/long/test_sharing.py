@@ -6,13 +6,9 @@ from pathlib import Path
 import pytest
 from moto.server import ThreadedMotoServer
 
-from tests.workflow.project import ONE_METHOD, Project, jobs_run, metrics
+from tests.workflow.project import ONE_METHOD, ONE_RUN, TWO_METHODS, Project, jobs_run, metrics
 
 PULL = ("python", "-m", "crossmodal", "pull")
-TWO_METHODS = {
-    rule: count * (1 if rule in ("figures", "tabulate", "merge") else 2)
-    for rule, count in ONE_METHOD.items()
-}
 
 
 @pytest.fixture
@@ -71,6 +67,45 @@ def test_a_colleague_pulls_features_and_extracts_nothing(project, kind, tmp_path
         assert colleague.jobs() == {}
 
 
+def test_a_new_method_is_trained_where_only_features_were_pushed(project, folder, tmp_path):
+    add_remote(project, folder)
+    project.call("dvc", "push", "data/prepared", "features")
+    colleague = clone(project, tmp_path / "b")
+    pull(colleague, "data/prepared", "features")
+    params = colleague.params()
+    params["methods"]["ridge"] = {"penalty": 1.0, "whitening": 0.0}
+    params["experiments"]["ridge"] = params["experiments"]["cca"] | {"method": "ridge"}
+    colleague.write_params(params)
+    output = colleague.run("results/runs/ridge/seed0.json")
+    assert jobs_run(output) == {"train": 1, "embed": 1, "evaluate": 1}
+
+
+def test_branches_with_different_extractions_are_merged_as_the_page_says(project):
+    """See docs/sharing.md: one side's dvc.lock is taken, and `dvc repro` makes what it lacks."""
+    branch = project.call("git", "branch", "--show-current").strip()
+    for name, feature, option, value in (
+        ("words", "bow", "size", 150),
+        ("lengths", "fc7", "normalise", False),
+    ):
+        project.call("git", "checkout", "--quiet", "-b", name, branch)
+        project.call("dvc", "checkout")
+        params = project.params()
+        params["features"][feature][option] = value
+        project.write_params(params)
+        assert jobs_run(project.call("dvc", "repro")) == {"extract": 1, **TWO_METHODS}
+        project.record()
+    assert "CONFLICT (content): Merge conflict in dvc.lock" in project.call(
+        "git", "merge", "words", fails=True
+    )
+    project.call("git", "checkout", "--ours", "dvc.lock")
+    assert jobs_run(project.call("dvc", "repro")) == {"extract": 1, **TWO_METHODS}
+    project.record()
+    features = project.params()["features"]
+    assert (features["bow"]["size"], features["fc7"]["normalise"]) == (150, False)
+    assert project.jobs() == {}
+    assert "Data and pipelines are up to date" in project.call("dvc", "repro")
+
+
 def test_a_full_pull_runs_nothing_in_any_order(project, folder, tmp_path):
     add_remote(project, folder)
     project.call("dvc", "push")
@@ -120,17 +155,17 @@ def test_a_stale_artefact_is_made_again_or_refused(pulled):
     pulled.call("git", "checkout", "params.yaml")
     source = pulled.folder / "src/crossmodal/methods/cca.py"
     source.write_text(source.read_text() + "\nTOUCHED = True\n")
-    assert pulled.jobs() == ONE_METHOD
+    assert pulled.jobs() == ONE_RUN
     pulled.call("git", "checkout", "src")
     feature = pulled.folder / "features/scenes/bow.h5"
     damage(feature)
     output = pulled.run(fails=True)
     assert "features/scenes/bow.h5: changed since it was made" in output
     feature.unlink()
-    assert jobs_run(pulled.run("features/scenes/bow.h5")) == {"extract_feature": 1}
+    assert jobs_run(pulled.run("features/scenes/bow.h5")) == {"extract": 1}
 
 
-def test_a_damaged_remote_is_refused_until_it_is_mended(project, folder, tmp_path):
+def test_a_corrupt_remote_is_refused_until_it_is_mended(project, folder, tmp_path):
     add_remote(project, folder)
     project.call("dvc", "push")
     feature = "features/scenes/fc7.h5"

@@ -1,0 +1,153 @@
+"""Writes and checks the locks: `make lock`, `make lock-check`.
+
+usage: python envs/lock.py [--check | --upgrade]
+
+A lock pins what pyproject.toml needs, with markers, for all targets at once. What only CUDA builds
+of PyTorch need is in a lock of its own.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from itertools import product
+from pathlib import Path
+
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).parents[1]
+VERSIONS = ("3.11", "3.12", "3.13", "3.14")
+# as uv names them -> what markers say there
+PLATFORMS = {
+    "x86_64-manylinux_2_28": {"sys_platform": "linux", "platform_machine": "x86_64"},
+    "aarch64-manylinux_2_28": {"sys_platform": "linux", "platform_machine": "aarch64"},
+    "aarch64-apple-darwin": {"sys_platform": "darwin", "platform_machine": "arm64"},
+}
+MAIN, CUDA = "requirements.lock", "requirements-cuda.lock"
+LOCKS = {
+    MAIN: ("workflow", "serve"),
+    "requirements-dev.lock": ("dev",),
+    "requirements-cluster.lock": ("workflow", "serve", "kubernetes", "slurm"),
+    "requirements-docs.lock": ("docs",),
+}
+CUDA_ONLY = re.compile(r"(cuda|nvidia)-|triton==")
+# published as source alone; immutables for Python 3.14, where it takes a C compiler
+SOURCES = {"antlr4-python3-runtime", "connection-pool", "immutables"}
+NO_ANSWER = re.compile(r"error sending request|Request failed after")
+COMPILE = ("uv", "pip", "compile", "pyproject.toml", "--quiet", "--no-header", "--no-annotate")
+MACOS = {"MACOSX_DEPLOYMENT_TARGET": "14.0"}
+# or uv looks for each version's interpreter, and downloads it
+OWN_PYTHON = ("--python", sys.executable, "--no-python-downloads")
+
+
+def main(*options: str) -> None:
+    """Write the locks, or check them."""
+    if options == ("--check",):
+        found = faults()
+        unasked = [fault for fault in found if NO_ANSWER.search(fault)]
+        print("\n".join(found) or f"{', '.join(LOCKS)}: resolved on {len(targets())} targets")
+        if unasked:
+            print(f"no package index answers uv: {len(unasked)} targets are not checked")
+        sys.exit(len(found) > len(unasked))
+    write(*options)
+
+
+def targets() -> list[tuple[str, str]]:
+    """Versions of Python on the platforms that the locks are for."""
+    return list(product(VERSIONS, PLATFORMS))
+
+
+def write(*options: str) -> None:
+    """Pin for all targets; versions stay unless `--upgrade` is among the options."""
+    for lock, extras in LOCKS.items():
+        cuda = [] if lock == MAIN else [MAIN, CUDA]
+        with tempfile.TemporaryDirectory() as folder:
+            pins = Path(folder, "pins")
+            pins.write_text("\n".join(read(lock) + read(CUDA)))
+            arguments = ["--universal", "--python-version", VERSIONS[0], "--output-file", pins]
+            compile_(*constraints(*cuda), *arguments, *options, extras=extras)
+            lines = [line for line in pins.read_text().splitlines() if holds_somewhere(line)]
+        if lock == MAIN:
+            save(CUDA, [line for line in lines if CUDA_ONLY.match(line)])
+        save(lock, [line for line in lines if not CUDA_ONLY.match(line)])
+
+
+def faults() -> list[str]:
+    """Why the locks do not hold, by target."""
+    with ThreadPoolExecutor(4) as pool:  # each waits for the index most of the time
+        return list(filter(None, pool.map(fault, *zip(*targets(), strict=True))))
+
+
+def fault(version: str, platform: str) -> str:
+    """Why a lock does not hold on a target, and which; empty if all do."""
+    locks = [*LOCKS, CUDA]
+    names = {name(pin) for lock in locks for pin in read(lock)} - SOURCES
+    target = ["--python-version", version, "--python-platform", platform]
+    target += [f"--only-binary={package}" for package in sorted(names)]
+    try:
+        # the index is asked once; each lock by itself is then resolved from what it answered
+        compile_(*constraints(*locks), *target, extras=sum(LOCKS.values(), ()))
+        for lock, extras in LOCKS.items():
+            pins = {pin.split(" ;")[0] for pin in read(lock) + read(CUDA)}
+            resolved = compile_("--offline", *constraints(lock, CUDA), *target, extras=extras)
+            if missing := set(resolved.split()) - pins:
+                return f"{lock}, Python {version}, {platform}: no pin of {', '.join(missing)}"
+    except subprocess.CalledProcessError as error:
+        return f"Python {version}, {platform}: {error.stderr.strip()}"
+    return ""
+
+
+def compile_(*arguments: str | Path, extras: tuple[str, ...]) -> str:
+    """What `uv pip compile` prints.
+
+    Raises:
+        subprocess.CalledProcessError: If it fails.
+    """
+    command = [*COMPILE, *OWN_PYTHON, "--no-emit-index-url", *arguments]
+    command += [f"--extra={extra}" for extra in extras]
+    return subprocess.run(
+        command, cwd=ROOT, env=os.environ | MACOS, check=True, capture_output=True, text=True
+    ).stdout
+
+
+def constraints(*locks: str) -> list[str]:
+    """Options that hold versions."""
+    return [f"--constraint={lock}" for lock in locks]
+
+
+def holds_somewhere(line: str) -> bool:
+    """Whether a pin is for one of the targets, and not for Windows for example."""
+    marker = Requirement(line).marker
+    return marker is None or any(
+        marker.evaluate(
+            {
+                "python_version": version,
+                "python_full_version": f"{version}.0",
+                "implementation_name": "cpython",
+                "platform_python_implementation": "CPython",
+                **PLATFORMS[platform],
+            }
+        )
+        for version, platform in targets()
+    )
+
+
+def name(pin: str) -> str:
+    """Name of a pinned package."""
+    return pin.split("==")[0]
+
+
+def read(lock: str) -> list[str]:
+    """Pins of a lock."""
+    return (ROOT / lock).read_text().splitlines()
+
+
+def save(lock: str, lines: list[str]) -> None:
+    """Write a lock."""
+    (ROOT / lock).write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,253 @@
+"""What params.yaml says of experiments, tables and figures."""
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from crossmodal.config.grids import combinations, member_name
+from crossmodal.config.published_numbers import Published
+from crossmodal.data.changes import Changes
+from crossmodal.data.split import Relevance
+from crossmodal.options import Strict
+
+Modality = Literal["image", "text", "speech"]
+Metric = Literal[
+    "mAP",
+    "mAP@50",
+    "mAP@100",
+    "R@1",
+    "R@5",
+    "R@10",
+    "MedR",
+    "MeanR",
+    "rsum",
+    "successful starts of 5",
+    "positives",
+    "negatives",
+    "training time (s)",
+    "peak memory (MB)",
+]
+Retrieval = Literal["cross-modal", "intra-modal"]
+Readout = Literal["own", "posteriors"]
+PublishedColumn = Literal["paper", "table", "dataset", "method", "variant"]
+Logged = Literal["validation", "loss", "seconds", "alpha", "gap"]
+STEP = "step"
+# a name becomes part of paths, and of Snakemake's regular expressions
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
+Options = dict[str, Any]
+Values = dict[str, Annotated[list[Any], Field(min_length=1)]]
+
+
+def column(metric: str, readout: Readout) -> str:
+    """What a table calls a metric by a readout."""
+    return metric if readout == "own" else f"{metric}, class {readout}"
+
+
+def _listed(text: Any) -> Any:
+    """The names in a text, as DVC writes each list with an item per line."""
+    return re.split(r",\s+", text) if isinstance(text, str) else text
+
+
+def _labelled(methods: Any) -> Any:
+    """Methods by label, which is their name where there is just a list of them."""
+    names = _listed(methods)
+    return dict(zip(names, names, strict=True)) if isinstance(names, list) else names
+
+
+_Listed, _Labelled = BeforeValidator(_listed), BeforeValidator(_labelled)
+Names = Annotated[list[str], _Listed]
+Metrics = Annotated[list[Metric], _Listed, Field(min_length=1)]
+
+
+class Settings(Strict):
+    """What may be said of an experiment, or of several together.
+
+    In labels and published rows, {method} and the modality of a view, for example {image}, stand
+    for the labels of both; in a published row, {method} is the name of the method in the papers.
+    """
+
+    label: str = Field("", description="Name of the row.")
+    dataset: str = Field("", description="A key of `datasets`.")
+    views: dict[Modality, str] = Field(
+        {}, description="Modality -> key of `features`; the first two are retrieved, both ways."
+    )
+    relevance: Relevance = Field(
+        "category",
+        description="What is relevant: the same 'category', or any of the 'labels' in common.",
+    )
+    changes: Changes | None = Field(
+        None, description="Changes of the dataset's categories, for this experiment alone."
+    )
+    method: str = Field("", description="A key of `methods`.")
+    options: Options = Field({}, description="Options of the method that differ from `methods`.")
+    search: Values = Field(
+        {}, description="Option -> values; the best combination on the validation split is kept."
+    )
+    grid: Values = Field(
+        {}, description="Option -> values; each combination is an experiment, <name>-<values>."
+    )
+    seeds: Annotated[int, Field(gt=0)] | None = Field(
+        None, description="Number of seeds, instead of the global `seeds`."
+    )
+    published: dict[PublishedColumn, str] | None = Field(
+        None, description="The row that is reproduced: columns of published/retrieval.csv."
+    )
+
+
+class Row(Settings):
+    """An experiment of a group, as far as it differs from the group."""
+
+    of: Name | None = Field(
+        None, description="Row of the group that gives all that is not said here."
+    )
+
+
+class Group(Settings):
+    """One experiment; or with rows a group of them, called <prefix>_<variant>_<row>."""
+
+    base: Name | None = Field(None, description="Entry that gives all that is not said here.")
+    prefix: Name | None = Field(
+        None, description="Prefix of the experiments' names; by default the group's own name."
+    )
+    variants: dict[Name, Settings | None] = Field(
+        {},
+        description="Each row is an experiment for each variant; null drops a variant of the base.",
+    )
+    rows: dict[Name, Row | None] = Field(
+        {}, description="The experiments; null drops a row of the base."
+    )
+
+
+class Experiment(Settings):
+    """One row of a table: a method on a dataset's features; with a grid, one row per combination.
+
+    The first two views are retrieved, in both directions; further views only help training.
+    """
+
+    label: str
+    dataset: str
+    views: dict[Modality, str] = Field(min_length=2)
+    relevance: Relevance
+    method: str
+    published: Published | None = None
+
+    def members(self, name: str) -> dict[str, "Experiment"]:
+        """The experiments of its grid by name; itself, called `name`, without one."""
+        return {
+            member_name(name, chosen): self._member(chosen) for chosen in combinations(self.grid)
+        }
+
+    def _member(self, chosen: Options) -> "Experiment":
+        source = self.published
+        if source:
+            source = source.model_copy(update={"variant": source.variant.format(**chosen)})
+        grid = {option: [value] for option, value in chosen.items()}
+        return self.model_copy(update={"grid": grid, "published": source})
+
+    def set_by_grid(self) -> Options:
+        """Options of a grid's member that tell it from the other ones."""
+        return {option: values[0] for option, values in self.grid.items()}
+
+    def row(self, without: str = "") -> str:
+        """Name of the row, with changes of the dataset and the options set by the grid, but one."""
+        options = (f"{o} {value}" for o, value in self.set_by_grid().items() if o != without)
+        changes = [self.changes.label] if self.changes else []
+        return ", ".join([self.label, *changes, *options])
+
+
+class Map(Strict):
+    """A map in the plane of the embeddings of an experiment's test items."""
+
+    experiment: str
+    labels: Annotated[list[str], Field(min_length=2, max_length=2)] | None = Field(
+        None, description="Show the items with either or both; null: all items with just one label."
+    )
+
+
+class Cited(Strict):
+    """Rows of one published table: columns of published/retrieval.csv."""
+
+    paper: str
+    table: str
+    dataset: str
+    variant: str = ""
+    methods: Annotated[dict[str, str], _Labelled, Field(min_length=1)] = Field(
+        description="Label -> method; a list of methods if they are labels too."
+    )
+
+    def rows(self) -> dict[str, Published]:
+        """The published row of each label."""
+        columns = self.model_dump(exclude={"methods"})
+        return {
+            label: Published(method=method, **columns) for label, method in self.methods.items()
+        }
+
+
+class Table(Strict):
+    """One file in results/tables/."""
+
+    title: str
+    note: str = ""
+    experiments: Annotated[Names, Field(min_length=1)]
+    metrics: Metrics
+    retrieval: Retrieval = "cross-modal"
+    readout: Annotated[list[Readout], _Listed, Field(min_length=1)] = Field(
+        ["own"],
+        description="How methods rank: 'own' by their own score, 'posteriors' all by the class "
+        "posteriors of their embeddings, see `learning.posteriors`; with both, in two columns.",
+    )
+    ranked: bool = Field(
+        False, description="Whether rows are in order of the first metric, the best first."
+    )
+    figures: Names = Field([], description="Keys of `figures`, shown below the table.")
+    map: Map | None = Field(None, description="Map of the shared space, drawn below the table.")
+    similarity: Names = Field([], description="Experiments whose matrix of scores is drawn.")
+    margins: Names = Field([], description="Experiments whose margins by epoch are drawn.")
+    cited: Cited | None = Field(None, description="Published rows that nothing here reproduces.")
+
+    def drawn(self, name: str, named: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
+        """Figures below the table: their files in results/figures/, and what they show.
+
+        Args:
+            name: Key of the table.
+            named: Names of figures and experiments, by key.
+        """
+        of = {key: named.get(key, key) for key in (*self.figures, *self.margins, *self.similarity)}
+        return {
+            f"{name}/learning": f"Learning curves: {self.title}",
+            f"{name}/precision_scope": f"Precision-scope curves: {self.title}",
+            **{figure: of[figure] for figure in self.figures},
+            **({f"{name}/map": f"Map of the shared space: {self.title}"} if self.map else {}),
+            **{f"margins/{e}": f"Margins by epoch: {of[e]}" for e in self.margins},
+            **{f"similarity/{e}": f"Scores of test items: {of[e]}" for e in self.similarity},
+        }
+
+    @property
+    def columns(self) -> list[str]:
+        """Each metric by each readout."""
+        return [column(metric, readout) for readout in self.readout for metric in self.metrics]
+
+    @model_validator(mode="after")
+    def _check_readout(self) -> "Table":
+        if self.retrieval == "intra-modal" and self.readout != ["own"]:
+            raise ValueError("readout: of intra-modal retrieval there is own alone")
+        return self
+
+
+class Figure(Strict):
+    """One file in results/figures/: a line through the experiments of a grid, or of a training."""
+
+    title: str
+    experiments: Annotated[Names, Field(min_length=1)]
+    x: str = Field(description=f"An option whose values are numbers, or '{STEP}' of the training.")
+    y: Metric | Logged = Field(
+        description="Metric of the test split or, if x is `step`, column of the learning curve."
+    )
+    direction: str | None = Field(
+        None,
+        description="Direction of y, such as 'image-to-text'; null: the mean, of times the sum.",
+    )
+    logarithmic: bool = Field(False, description="Whether x has a logarithmic scale.")

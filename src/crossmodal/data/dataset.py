@@ -1,0 +1,99 @@
+"""Base class of datasets."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from crossmodal.data.writer import Writer
+from crossmodal.options import Plugin
+from crossmodal.resources.needs import PLAIN, READING, START, Resources
+from crossmodal.resources.sizes import Extent
+
+
+@dataclass(frozen=True)
+class Source:
+    """One published file.
+
+    Args:
+        file: Official file name, also its name in `data/raw/<dataset>/` and in a mirror.
+        urls: Where it is published, first choice first; empty if it needs a form or an account.
+        sha256: Checksum of the official file, or its first digits, where known.
+        bytes: Size of the official file, where known.
+        help: How to get the file by hand where no address works, in a sentence; the message adds
+            the folder to put it in.
+    """
+
+    file: str
+    urls: tuple[str, ...] = ()
+    sha256: str | None = None
+    bytes: int | None = None
+    help: str = ""
+
+
+class Dataset(Plugin, ABC):
+    """Items with labels and splits, made from published files.
+
+    A subclass is the dataset; its `Options` are the keys of `datasets.<name>` in params.yaml.
+
+    Attributes:
+        sources: All that its authors publish; an instance may set those that its options need.
+        licence: Terms of use.
+        citation: What to cite.
+        redistribution: Whether the licence lets a team share the published texts and media.
+        shares_features: Whether features of the dataset may be shared.
+        shares_models: Whether models and embeddings trained on it may be shared.
+    """
+
+    sources: tuple[Source, ...] = ()
+    licence: ClassVar[str]
+    citation: ClassVar[str]
+    redistribution: ClassVar[bool] = False
+    shares_features: ClassVar[bool] = True
+    shares_models: ClassVar[bool] = True
+
+    @abstractmethod
+    def counts(self) -> dict[str, int] | None:
+        """Number of items that each split must have, asserted after `prepare`; None: any."""
+
+    def departure(self) -> str:
+        """What tables say of it, as `has ...`: how its sizes depart from the papers', or what some
+        items lack; empty: nothing.
+        """
+        return ""
+
+    def files(self) -> list[Path]:
+        """The user's own files that `prepare` reads; when one changes, it is called again."""
+        return []
+
+    @abstractmethod
+    def prepare(self, raw: Path, out: Writer) -> None:
+        """Read the published files in `raw` as items and captions.
+
+        Args:
+            raw: Folder that holds the files named in `sources`.
+            out: Takes items, captions and published feature matrices.
+
+        Raises:
+            CrossmodalError: If a file is not what its publisher describes.
+        """
+
+    def extent(self) -> Extent:
+        """Size of the dataset, as its authors state it or about; by default of its counts alone."""
+        return Extent(self.counts() or {"train": 1000, "validation": 100, "test": 100})
+
+    def resources(self) -> Resources:
+        """What `prepare` needs, by default
+
+        memory = base + 3,000 bytes for each item and caption + the published matrices twice,
+        seconds = what is read and written.
+        """
+        extent = self.extent()
+        raw = extent.raw + sum(source.bytes or 0 for source in self.sources)
+        numbers = sum(extent.columns.values()) * extent.total
+        tables = 3000 * extent.total * (1 + extent.captions)
+        return Resources(
+            PLAIN + tables + 8 * numbers,
+            seconds=START + (raw + extent.media) / READING,
+            disk=extent.media + tables / 10,
+        )

@@ -1,0 +1,147 @@
+"""Base class of features."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from crossmodal.data.feature_file import FeatureFile
+from crossmodal.data.prepared import Caption, Item, Items, Prepared
+from crossmodal.options import Plugin
+from crossmodal.resources.needs import INTERPRETER, READING, START, Resources
+from crossmodal.resources.sizes import Extent, RowSize
+
+Shape = Literal["vector", "maps", "sequence", "files"]
+
+
+class Feature(Plugin, ABC):
+    """Arrays that describe the items, or the captions, of a dataset: one row each.
+
+    A subclass is the extractor; its `Options` are the keys of `features.<name>` in params.yaml.
+    An instance is used in one of two ways, always in this order:
+
+    - `setup`, `fit`, `extract`, `learnt`: on a prepared dataset;
+    - `setup`, `restore`, `extract`: on other items, with what was learnt there.
+
+    Rows are extracted in chunks, and a run that is stopped resumes after the last finished chunk,
+    so `extract` must depend only on its arguments and on what `learnt` returns.
+
+    Attributes:
+        modality: What its rows describe.
+        unit: Whether a row is an item or a caption.
+        shape: What a row is: a 'vector'; 'maps' of a network; a 'sequence' of steps, such as frames
+            or word ids; or encoded 'files'. Methods state which ones they take.
+        reads: Files of the prepared dataset that it needs.
+        of: Names of the features it is computed from.
+        weights: Name of a file in `data/raw/weights/`, or empty.
+        chunk: Rows extracted at a time.
+        threads: CPU threads that it makes use of; a job sets how many it has. Rows must not depend
+            on it.
+        gpu: Whether it uses a GPU.
+        invertible: Whether text, image or sound of the dataset comes back from it; then it is
+            shared only where these may be.
+        published: Whether its rows come with a dataset, whatever another one taught.
+    """
+
+    modality: ClassVar[Literal["image", "text", "speech"]]
+    unit: Literal["item", "caption"] = "item"
+    shape: ClassVar[Shape] = "vector"
+    reads: ClassVar[tuple[str, ...]] = ("items.csv", "captions.csv", "splits.csv", "media.zip")
+    of: tuple[str, ...] = ()
+    weights: str = ""
+    chunk: int = 256
+    threads: int = 1
+    gpu: ClassVar[bool] = False
+    invertible: ClassVar[bool] = True
+    published: ClassVar[bool] = False
+
+    def rows(self, dataset: Items) -> Sequence[Item] | Sequence[Caption]:
+        """What the rows of the feature file are, in order."""
+        return dataset.items if self.unit == "item" else dataset.captions
+
+    def setup(self, weights: Path | None) -> None:
+        """Load what does not depend on data, for example a network. By default nothing.
+
+        Args:
+            weights: The file named in `weights`; None if it names none.
+
+        Raises:
+            CrossmodalError: If the file cannot be read, or does not suit the network.
+        """
+
+    def fit(self, dataset: Prepared, sources: dict[str, FeatureFile]) -> None:
+        """Learn statistics from the training split. By default nothing.
+
+        Args:
+            dataset: The prepared dataset.
+            sources: The features named in `of`.
+
+        Raises:
+            CrossmodalError: If there is nothing to learn from.
+        """
+
+    @abstractmethod
+    def extract(
+        self, dataset: Items, rows: Sequence[Any], sources: dict[str, FeatureFile]
+    ) -> np.ndarray | list[np.ndarray]:
+        """Features of some rows.
+
+        Args:
+            dataset: What the rows belong to.
+            rows: Some of `self.rows(dataset)`.
+            sources: The same rows of the features named in `of`.
+
+        Returns:
+            Array (rows, d), or one array (length, ...) per row for sequences.
+
+        Raises:
+            CrossmodalError: If an input is corrupt; the message names it.
+        """
+
+    def learnt(self) -> dict[str, Any]:
+        """All that `fit` learnt and `setup` found, as JSON: a vocabulary, a checksum."""
+        return {}
+
+    def restore(self, learnt: dict[str, Any]) -> None:
+        """Take over what was learnt, after `setup` and in place of `fit`. By default nothing.
+
+        Args:
+            learnt: What `learnt` returned.
+
+        Raises:
+            CrossmodalError: If the weights file is another one, or the feature cannot be computed
+                for items of another dataset.
+        """
+
+    def row_size(self, extent: Extent, sources: dict[str, RowSize]) -> RowSize:
+        """Size of the feature file, by default 1,000 numbers a row.
+
+        Args:
+            extent: Size of the dataset.
+            sources: Size of the features named in `of`.
+        """
+        captions = extent.captions if self.unit == "caption" else 1
+        return RowSize(extent.total * captions, 1000)
+
+    def resources(self, extent: Extent, sources: dict[str, RowSize]) -> Resources:
+        """What the extraction needs, by default
+
+            memory = base + 4 chunks of rows + 2,000 bytes for each item and each caption,
+            seconds = all that is read and written, twice, and a millisecond a row.
+
+        Args:
+            extent: Size of the dataset.
+            sources: Size of the features named in `of`.
+        """
+        rows = self.row_size(extent, sources)
+        moved = rows.bytes + sum(source.bytes for source in sources.values())
+        chunk = rows.width * rows.itemsize * min(self.chunk, rows.count)
+        tables = 2000 * extent.total * (1 + extent.captions)
+        return Resources(
+            INTERPRETER + 4 * chunk + tables,
+            seconds=START + 2 * moved / READING + 0.001 * rows.count,
+            disk=rows.bytes,
+            threads=self.threads,
+        )

@@ -1,0 +1,123 @@
+"""Items of the caller: images, texts or speech that are in no prepared dataset."""
+
+import io
+from collections.abc import Sequence
+from operator import index
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from crossmodal.data.prepared import Caption, Item, Items
+from crossmodal.errors import CrossmodalError
+
+MODALITIES = {"images": "image", "texts": "text", "speech": "speech"}
+PNG_MODES = ("1", "L", "LA", "I;16", "P", "RGB", "RGBA")  # others are converted to RGB
+
+
+class OwnItems(Items):
+    """Stands in for a prepared dataset: entry i is the item, and the caption, with id "i".
+
+    Exactly one of the three arguments is given. Files are read when they are needed.
+
+    Args:
+        images: Paths, contents of image files, or Pillow's images.
+        texts: Texts.
+        speech: Paths, contents of audio files, or pairs of a waveform and its sampling rate in Hz;
+            a waveform is float in [-1, 1] with shape (samples,) or (samples, channels).
+
+    Attributes:
+        modality: 'image', 'text' or 'speech'.
+
+    Raises:
+        CrossmodalError: If not exactly one argument is given, it is empty, or a text is blank.
+    """
+
+    def __init__(
+        self,
+        images: Sequence[Any] | None = None,
+        texts: Sequence[str] | None = None,
+        speech: Sequence[Any] | None = None,
+    ) -> None:
+        arguments = {"images": images, "texts": texts, "speech": speech}
+        given = [name for name, entries in arguments.items() if entries is not None]
+        if len(given) != 1:
+            raise CrossmodalError(
+                f"give exactly one of images, texts and speech, not {' and '.join(given) or 'none'}"
+            )
+        (self.name,) = given
+        self.modality = MODALITIES[self.name]
+        entries = arguments[self.name]
+        if isinstance(entries, str | bytes | Path) or not len(entries):
+            raise CrossmodalError(f"{self.name}: give a list with at least one entry")
+        ids = [str(number) for number in range(len(entries))]
+        names = [self._name_of(*entry) for entry in enumerate(entries)]
+        self._entries = dict(zip(names, entries, strict=True))
+        columns = dict.fromkeys(MODALITIES, [""] * len(entries))
+        columns[self.name] = self._texts() if self.name == "texts" else names
+        images, texts, speech = columns.values()
+        self.items = [Item(id, "", (), image) for id, image in zip(ids, images, strict=True)]
+        self.captions = [Caption(*row) for row in zip(ids, ids, texts, speech, strict=True)]
+
+    def _name_of(self, number: int, entry: Any) -> str:
+        path = f" ({entry})" if self.name != "texts" and isinstance(entry, str | Path) else ""
+        return f"{self.name}[{number}]{path}"
+
+    def _texts(self) -> list[str]:
+        for name, text in self._entries.items():
+            if not isinstance(text, str) or not text.strip():
+                raise CrossmodalError(f"{name}: is {text!r}; give a string that is not blank")
+        return list(self._entries.values())
+
+    def where(self, member: str) -> str:
+        """Number of the entry, and its path if it is one."""
+        return member
+
+    def read(self, member: str) -> bytes:
+        """The encoded image or speech; Pillow's images become PNG, waveforms WAV of float32.
+
+        Raises:
+            CrossmodalError: If the entry cannot be read, or is of another type.
+        """
+        if not member:
+            raise CrossmodalError(f"{self.name}: the feature describes items of another modality")
+        try:
+            return _encoded(self._entries[member])
+        except Exception as error:  # Pillow's readers raise anything on corrupt files
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+            raise CrossmodalError(f"{member}: cannot be read: {reason}") from error
+
+
+def _encoded(entry: Any) -> bytes:
+    from PIL.Image import Image
+
+    match entry:
+        case bytes():
+            return entry
+        case str() | Path():
+            return Path(entry).read_bytes()
+        case Image():
+            return _png(entry)
+        case (samples, rate):
+            return _wav(samples, index(rate))
+    raise TypeError(f"it is a {type(entry).__name__}; see crossmodal.data.own_items.OwnItems")
+
+
+def _png(image: Any) -> bytes:
+    stream = io.BytesIO()
+    (image if image.mode in PNG_MODES else image.convert("RGB")).save(stream, "PNG")
+    return stream.getvalue()
+
+
+def _wav(samples: Any, rate: int) -> bytes:
+    import soundfile
+
+    samples = np.asarray(samples)
+    if samples.dtype.kind != "f" or samples.ndim not in (1, 2):
+        raise ValueError(
+            f"the waveform is {samples.dtype} with shape {samples.shape}; give floats in [-1, 1] "
+            "with shape (samples,) or (samples, channels)"
+        )
+    stream = io.BytesIO()
+    soundfile.write(stream, samples, rate, format="WAV", subtype="FLOAT")
+    return stream.getvalue()

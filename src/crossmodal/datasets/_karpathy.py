@@ -1,0 +1,96 @@
+"""The split files of Karpathy and Li (2015): images, their captions and splits as JSON."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from crossmodal.data.dataset import Source
+from crossmodal.data.writer import Writer
+from crossmodal.errors import CrossmodalError
+from crossmodal.io.archives import Archive
+from crossmodal.io.progress import track
+
+ARCHIVE = "caption_datasets.zip"
+SOURCE = Source(
+    ARCHIVE,
+    (
+        f"https://cs.stanford.edu/people/karpathy/deepimagesent/{ARCHIVE}",
+        f"https://huggingface.co/datasets/gpantaz/karpathy_split/resolve/main/{ARCHIVE}",
+    ),
+    sha256="4cfd70132527b80933105e5829dc9034eaab9573482e2e680abbab6130244817",
+    bytes=36_745_453,
+    help=f"Get {ARCHIVE} from https://cs.stanford.edu/people/karpathy/deepimagesent.",
+)
+CITATION = "A. Karpathy, L. Fei-Fei, Deep visual-semantic alignments, CVPR 2015"
+SPLITS = {"train": "train", "val": "validation", "test": "test"}
+CAPTIONS_PER_IMAGE = 5
+
+
+@dataclass(frozen=True)
+class Image:
+    """One image of a split file.
+
+    Args:
+        file: Its path in the images' archives, or its name alone.
+        split: 'train', 'validation' or 'test'.
+        captions: Its first five captions, as they were written.
+    """
+
+    file: str
+    split: str
+    captions: tuple[str, ...]
+
+
+def read_images(raw: Path, name: str) -> list[Image]:
+    """The images of the three splits, in the file's order; others, such as `restval`, are left out.
+
+    Args:
+        raw: Folder that holds ARCHIVE.
+        name: JSON file in it.
+
+    Raises:
+        CrossmodalError: If the file is not as published, or an image has fewer than five captions.
+    """
+    with Archive(raw / ARCHIVE) as archive:
+        text = archive.text(name)
+    where = f"{raw / ARCHIVE}: {name}"
+    try:
+        entries = json.loads(text, object_hook=_slim)["images"]
+        return [_image(entry, where) for entry in entries if entry["split"] in SPLITS]
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise CrossmodalError(
+            f"{where}: not a split file ({type(error).__name__}: {error}); download it again"
+        ) from error
+
+
+def _slim(value: dict[str, Any]) -> Any:
+    """A sentence as its text alone; with their tokens, COCO's would take a gigabyte."""
+    return value.get("raw", value)
+
+
+def _image(entry: dict[str, Any], where: str) -> Image:
+    file = "/".join(filter(None, [entry.get("filepath"), entry["filename"]]))
+    captions = tuple(" ".join(raw.split()) for raw in entry["sentences"][:CAPTIONS_PER_IMAGE])
+    if len(captions) < CAPTIONS_PER_IMAGE:
+        raise CrossmodalError(f"{where}: image {file!r} has {len(captions)} captions, need five")
+    return Image(file, SPLITS[entry["split"]], captions)
+
+
+def write(archive: Archive, images: dict[str, Image], out: Writer) -> None:
+    """Write images with their captions, in the order of their archive.
+
+    Args:
+        archive: Holds the images.
+        images: Image of each member.
+        out: Gets one item, named like the file, and five captions for each image.
+
+    Raises:
+        CrossmodalError: If a member is missing or corrupt.
+    """
+    contents = track(archive.walk(images), len(images), f"prepare {archive.path.name}")
+    for member, content in contents:
+        image, path = images[member], Path(member)
+        out.item(path.stem, image.split, image=content, suffix=path.suffix)
+        for number, text in enumerate(image.captions):
+            out.caption(f"{path.stem}#{number}", path.stem, text)

@@ -1,0 +1,30 @@
+"""Where networks and features live, in which precision networks run, and how repeatably."""
+
+import os
+
+import torch
+
+
+def device() -> torch.device:
+    """The GPU if there is one, else the processor."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def half_precision() -> torch.autocast:
+    """A context in which a GPU multiplies in bfloat16; a processor keeps single precision."""
+    kind = device().type
+    return torch.autocast(kind, torch.bfloat16, enabled=kind == "cuda")
+
+
+def use_deterministic_algorithms(wanted: bool) -> None:
+    """Let a GPU compute the same numbers each time, or the faster way; a processor always does.
+
+    Args:
+        wanted: `deterministic` of params.yaml.
+    """
+    if device().type == "cpu":
+        return
+    # cuBLAS reads it when it is first used
+    os.environ["CUBLAS_WORKSPACE_CONFIG"] = ":4096:8" if wanted else ""
+    torch.use_deterministic_algorithms(wanted)
+    torch.utils.deterministic.fill_uninitialized_memory = False  # nothing here reads such memory

@@ -1,1 +1,0 @@
-"""Networks that turn one modality into vectors, shared by the methods."""

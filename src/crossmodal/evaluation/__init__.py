@@ -1,1 +1,0 @@
-"""Metrics, controls, selection and tables."""

@@ -1,0 +1,138 @@
+"""Features read out of a frozen convolutional network."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice, repeat
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from pydantic import Field
+from torch import nn
+
+from crossmodal.data.feature import Feature
+from crossmodal.data.feature_file import FeatureFile
+from crossmodal.data.prepared import Item, Items
+from crossmodal.device import device
+from crossmodal.errors import CrossmodalError
+from crossmodal.images.backbones import NETWORKS, Name, make_network
+from crossmodal.images.crops import Preparation, Resize
+from crossmodal.images.weights import Weights, weights_file
+from crossmodal.io.files import sha256
+from crossmodal.options import Strict
+from crossmodal.resources.needs import GB, MB, Resources
+from crossmodal.resources.networks import HELD, IMAGE_NETWORKS
+from crossmodal.resources.sizes import Extent, RowSize
+
+# larger batches are slower on a CPU: its allocator returns large buffers each time
+CROPS_AT_ONCE = {"cpu": 10, "cuda": 160}
+
+
+class BackboneFeature(Feature):
+    """Values that a frozen network computes from crops of each image.
+
+    Attributes:
+        network: The network, from crops to values; loaded by `setup`.
+        device: Where it runs.
+        crop_count: Crops of each image.
+    """
+
+    class Options(Strict):
+        backbone: Name = Field(description="Architecture of the network.")
+        weights: Weights = Field(
+            description="'imagenet': the official ImageNet weights, of torchvision the first ones; "
+            "'random': drawn from `seed`; otherwise the name of a safetensors file in "
+            "`data/raw/weights/`."
+        )
+        resize: Resize = Field(
+            description="How an image becomes the square that the network's input is cut from: "
+            "'warp' changes the aspect ratio, 'short' cuts the ends of the long side."
+        )
+        seed: int = Field(ge=0, description="Seed of random weights.")
+
+    modality = "image"
+    reads = ("items.csv", "media.zip")
+    threads = 8
+    gpu = True
+    crop_count: Literal[1, 10] = 1
+
+    @property
+    def preparation(self) -> Preparation:
+        """Input format of the network."""
+        return NETWORKS[self.options.backbone].preparation
+
+    @property
+    def weights(self) -> str:
+        """File of the weights; empty if they are random."""
+        return weights_file(self.options.backbone, self.options.weights)
+
+    def setup(self, weights: Path | None) -> None:
+        """Load the network, or draw its weights."""
+        network = make_network(self.options.backbone, weights, self.options.seed)
+        self.path, self.sha256 = weights, sha256(weights) if weights else ""
+        self.device = device()
+        self.network = self._read_out(network)
+
+    @abstractmethod
+    def _read_out(self, network: nn.Module) -> nn.Module:
+        """The part of a network that is run, on `device`."""
+
+    @abstractmethod
+    def _values(self, squares: torch.Tensor) -> torch.Tensor:
+        """Rows of squares (n, side, side, 3)."""
+
+    def extract(
+        self, dataset: Items, rows: Sequence[Item], sources: dict[str, FeatureFile]
+    ) -> np.ndarray:
+        """Run the network on a few images at a time; on a CPU, on several such batches at once."""
+        size = max(1, CROPS_AT_ONCE[self.device.type] // self.crop_count)
+        members = [item.image for item in rows]
+        contents = (dataset.read(member) for member in members)
+        names = (dataset.where(member) for member in members)
+        # a network split among threads would round as many threads do: each batch has one
+        one_thread = {"initializer": torch.set_num_threads, "initargs": (1,)}
+        with ThreadPoolExecutor(self.threads, **one_thread) as pool:
+            squares = pool.map(
+                self.preparation.square, contents, names, repeat(self.options.resize)
+            )
+            batches = (torch.stack([*islice(squares, size)]) for _ in range(0, len(members), size))
+            run = pool.map if self.device.type == "cpu" else map
+            return torch.cat([*run(self._values, batches)]).cpu().numpy()
+
+    def learnt(self) -> dict[str, Any]:
+        """The network, its weights file and the checksum of the file."""
+        return {
+            "backbone": self.options.backbone,
+            "weights": self.weights,
+            "sha256": self.sha256,
+        }
+
+    def restore(self, learnt: dict[str, Any]) -> None:
+        """Check that the weights are those of the first extraction.
+
+        Raises:
+            CrossmodalError: If the weights file is another one.
+        """
+        if self.sha256 != learnt["sha256"]:
+            raise CrossmodalError(
+                f"{self.path or 'random weights'}: SHA-256 is {self.sha256 or 'none'}, but the "
+                f"feature was extracted with {learnt['weights'] or 'random weights'}, SHA-256 "
+                f"{learnt['sha256'] or 'none'}; put that file there"
+            )
+
+    def resources(self, extent: Extent, sources: dict[str, RowSize]) -> Resources:
+        """100 MB for convolutions, the weights twice while they are loaded, and for each thread a
+        batch of crops; decoding, and two operations for each product.
+        """
+        needed, name = super().resources(extent, sources), self.options.backbone
+        crop, weights = 4 * HELD[name], 4 * IMAGE_NETWORKS[name].parameters
+        batches = self.threads * CROPS_AT_ONCE["cpu"]
+        return needed.but(
+            memory=needed.memory + 100 * MB + 2 * weights + batches * crop,
+            operations=2 * IMAGE_NETWORKS[name].products * self.crop_count * extent.total,
+            seconds=needed.seconds + extent.total * extent.decoding / self.threads,
+            gpu=True,
+            gpu_memory=weights + CROPS_AT_ONCE["cuda"] * crop + GB,
+        )

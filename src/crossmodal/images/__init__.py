@@ -1,0 +1,1 @@
+"""Convolutional networks, and their input crops."""

@@ -1,0 +1,1 @@
+"""Files, archives, downloads, progress and checkpoints."""

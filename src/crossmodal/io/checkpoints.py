@@ -1,0 +1,61 @@
+"""Folders for unfinished work, outside the outputs that Snakemake deletes before a job."""
+
+import fcntl
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from crossmodal.errors import CrossmodalError
+from crossmodal.io.files import digest
+
+FOLDER = Path(".checkpoints")
+
+
+@contextmanager
+def unfinished_work(output: Path, job: Any, inputs: Iterable[Path]) -> Iterator[Path]:
+    """The folder for the unfinished work of one job, removed when the job is done.
+
+    What an interrupted job left is found again if the job and its inputs are the same; otherwise
+    the folder starts empty. A second process waits for the first.
+
+    Args:
+        output: What the job makes.
+        job: Everything else that the result depends on, as JSON.
+        inputs: Files that the job reads.
+
+    Raises:
+        CrossmodalError: If an input is missing.
+    """
+    try:
+        stamps = [(str(p), (s := p.stat()).st_size, s.st_mtime_ns) for p in inputs]
+    except OSError as error:
+        raise CrossmodalError(f"{error.filename}: {error.strerror}; make it first") from error
+    # an absolute output would lead out of the folder, and its own files would be removed
+    inside = [part for part in output.with_suffix("").parts if part not in (output.anchor, "..")]
+    home = FOLDER.joinpath(*inside)
+    folder = home / digest(job, stamps)
+    home.parent.mkdir(parents=True, exist_ok=True)
+    with home.with_name(f"{home.name}.lock").open("w") as lock:
+        # the job of a workflow that was killed may still be running: let it finish
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print(f"{output}: waiting for another process that makes it", file=sys.stderr)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        for stale in home.glob("*"):
+            if stale != folder:
+                _discard(stale)
+        folder.mkdir(parents=True, exist_ok=True)
+        yield folder
+        _discard(folder)
+        shutil.rmtree(home)
+
+
+def _discard(folder: Path) -> None:
+    """Remove a folder, no part of which is taken for unfinished work if this process is killed."""
+    hidden = Path(tempfile.mkdtemp(dir=folder.parent))
+    shutil.rmtree(folder.rename(hidden / folder.name).parent)

@@ -1,0 +1,182 @@
+"""Downloads over HTTP that resume, retry, and take their name only when they are complete.
+
+Received parts are in `<path>.part`; `<path>.json` says of which version of the file they are.
+"""
+
+import re
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+from crossmodal.errors import CrossmodalError
+from crossmodal.io.files import read_json, write_json
+from crossmodal.io.progress import track_bytes
+
+ATTEMPTS = 5  # in a row that bring nothing new
+FIRST_WAIT, LONGEST_WAIT = 1.0, 120.0  # seconds
+TIMEOUT = (30, 60)  # seconds without an answer, without a byte
+CHUNK = 1 << 18  # bytes
+RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
+PASSING = (408, 425, 429, 500, 502, 503, 504)  # answers that another attempt may improve
+
+
+class _PassingError(Exception):
+    """An attempt failed, the next one may not; after `wait` seconds, if the host says so."""
+
+    def __init__(self, reason: str, wait: float | None = None) -> None:
+        super().__init__(reason)
+        self.wait = wait
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What was received of a file."""
+
+    path: Path
+
+    @property
+    def file(self) -> Path:
+        return self.path.with_name(f"{self.path.name}.part")
+
+    @property
+    def facts(self) -> Path:
+        return self.path.with_name(f"{self.path.name}.json")
+
+    def version(self) -> dict[str, Any]:
+        """Validator and total size, as stated by the host; empty if there is nothing to resume."""
+        try:
+            return read_json(self.facts) if self.file.exists() else {}
+        except CrossmodalError:
+            return {}
+
+    def size(self) -> int:
+        return self.file.stat().st_size if self.version() else 0
+
+    def restart(self, version: dict[str, Any]) -> None:
+        self.file.unlink(missing_ok=True)  # first, or it would be taken for a part of this version
+        write_json(self.facts, version)
+        self.file.touch()
+
+    def forget(self) -> None:
+        self.facts.unlink(missing_ok=True)
+        self.file.unlink(missing_ok=True)
+
+
+def fetch(url: str, path: Path) -> None:
+    """Fetch a file; what an earlier call left of it is not fetched again.
+
+    Args:
+        url: Address, http or https.
+        path: The file; it exists only when as many bytes were received as the host announced.
+
+    Raises:
+        CrossmodalError: If the host refuses it, or `ATTEMPTS` attempts in a row brought nothing.
+        OSError: If it cannot be written, for example because the disk is full.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = _Part(path)
+    failures, most = 0, part.size()
+    while True:
+        try:
+            _attempt(url, part)
+            break
+        except _PassingError as error:
+            failures = failures + 1 if part.size() <= most else 1
+            most = max(most, part.size())
+            if failures == ATTEMPTS:
+                raise CrossmodalError(f"{error}; {ATTEMPTS} attempts failed") from error
+            wait = FIRST_WAIT * 2 ** (failures - 1) if error.wait is None else error.wait
+            _pause(f"{url}: {error}", min(wait, LONGEST_WAIT))
+    part.file.replace(path)
+    part.forget()
+
+
+def _pause(reason: str, seconds: float) -> None:
+    print(f"{reason}; trying again in {seconds:.0f} s", file=sys.stderr, flush=True)
+    time.sleep(seconds)
+
+
+def _attempt(url: str, part: _Part) -> None:
+    """One request for what is missing."""
+    import requests
+    import urllib3
+
+    version, have = part.version(), part.size()
+    if have and have == version["total"]:
+        return
+    headers = {"Accept-Encoding": "identity"}  # ranges and lengths are of the file as published
+    if have and version["validator"]:
+        headers |= {"Range": f"bytes={have}-", "If-Range": version["validator"]}
+    try:
+        hooks = {"response": _refuse_plain}
+        with requests.get(
+            url, headers=headers, stream=True, timeout=TIMEOUT, hooks=hooks
+        ) as response:
+            _check_status(response, part)
+            total = _continued(response, part) if response.status_code == 206 else None
+            if response.status_code != 206:
+                total, have = response.raw.length_remaining, 0
+                part.restart({"validator": _validator(response), "total": total})
+            chunks = response.raw.stream(CHUNK, decode_content=False)
+            _append(track_bytes(chunks, total, f"download {part.path.name}", have), part.file)
+    except (requests.exceptions.SSLError, requests.TooManyRedirects, ValueError) as error:
+        raise CrossmodalError(str(error)) from error
+    except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
+        raise _PassingError(str(error)) from error
+    if total is not None and part.size() != total:
+        came = part.size()
+        if came > total:
+            part.forget()
+        raise _PassingError(f"{came} of {total} bytes were received")
+
+
+def _refuse_plain(response: Any, **_: Any) -> None:
+    """Refuse a redirect out of https, where anybody on the way could change the file."""
+    target = urljoin(response.url, response.headers.get("Location", ""))
+    if response.is_redirect and urlsplit(response.url).scheme == "https" != urlsplit(target).scheme:
+        raise CrossmodalError(
+            f"the host redirects to {target}, which is not encrypted; get the file from a host "
+            "that you trust, and put it in place or into a mirror"
+        )
+
+
+def _check_status(response: Any, part: _Part) -> None:
+    import urllib3
+
+    if response.status_code in (200, 206):
+        return
+    reason = f"{response.status_code} {response.reason}"
+    if response.status_code == 416:  # the file is shorter than what was received of it
+        part.forget()
+    elif response.status_code not in PASSING:
+        raise CrossmodalError(reason)
+    raise _PassingError(reason, urllib3.Retry().get_retry_after(response.raw))
+
+
+def _continued(response: Any, part: _Part) -> int:
+    """Size of the complete file, from an answer that continues where the part ends."""
+    found = response.headers.get("Content-Range", "")
+    match = RANGE.fullmatch(found)
+    start, end, total = map(int, match.groups()) if match else (0, 0, 0)
+    expected = part.version().get("total") or total
+    if not (match and start == part.size() and end + 1 == total == expected):
+        part.forget()
+        raise _PassingError(f"received another range than requested, {found!r}")
+    return total
+
+
+def _validator(response: Any) -> str:
+    """What identifies this version of the file; empty if the host does not say."""
+    etag = response.headers.get("ETag", "")
+    strong = etag if etag.startswith('"') else ""
+    return strong or response.headers.get("Last-Modified", "")
+
+
+def _append(chunks: Iterator[bytes], path: Path) -> None:
+    with path.open("ab") as stream:
+        for chunk in chunks:
+            stream.write(chunk)

@@ -1,0 +1,150 @@
+"""Files that are either complete or absent."""
+
+import csv
+import fcntl
+import glob
+import hashlib
+import json
+import lzma
+import os
+import shutil
+import struct
+import tarfile
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from crossmodal.errors import CrossmodalError
+
+UNFINISHED = ".unfinished-"  # begins the names of hidden folders with what is being written
+# what the parsers of archives and images raise on corrupt, encrypted or forged archives
+DAMAGE = (
+    OSError,
+    EOFError,
+    ValueError,
+    LookupError,
+    RuntimeError,
+    OverflowError,
+    MemoryError,
+    struct.error,
+    zlib.error,
+    lzma.LZMAError,
+    tarfile.TarError,
+    zipfile.BadZipFile,
+)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield a temporary path that takes the name `path` only if the block succeeds.
+
+    The temporary is in a hidden folder beside `path`, so on the same file system; DVC and git
+    ignore such folders.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    hidden = tempfile.TemporaryDirectory(dir=path.parent, prefix=UNFINISHED)
+    with hidden as folder, _held(Path(folder)):
+        temporary = Path(folder, f"new.{path.name}")
+        try:
+            yield temporary
+            with temporary.open("rb") as stream:
+                os.fsync(stream.fileno())
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)  # before the lock
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[None]:
+    """Show other processes that a folder is in use, until this one ends, whatever ends it."""
+    with (folder / "locking").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        (folder / "locking").rename(folder / "lock")  # which nobody ever sees unlocked
+        yield
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove what killed processes were writing below a folder; others still hold their locks."""
+    for path in find(folder, f"{UNFINISHED}*/lock"):
+        with suppress(BlockingIOError, FileNotFoundError), path.open("r+") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(path.parent)
+
+
+def find(folder: Path, pattern: str) -> list[Path]:
+    """Paths below a folder, hidden ones too, while other processes make and remove some."""
+    names = glob.glob(f"**/{pattern}", root_dir=folder, recursive=True, include_hidden=True)
+    return [folder / name for name in sorted(names)]
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write `text` to `path` atomically."""
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write `value` as indented JSON with sorted keys."""
+    write_text(path, json.dumps(value, indent=2, sort_keys=True) + "\n")
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file.
+
+    Raises:
+        CrossmodalError: If the file is missing or is not JSON.
+    """
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise CrossmodalError(f"{path}: cannot be read as JSON ({error}); make it again") from error
+
+
+def write_csv(path: Path, columns: list[str], rows: Iterable[Iterable[Any]]) -> None:
+    """Write a header and rows as UTF-8 CSV."""
+    with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
+        # without all quotes, Python 3.11 writes a bare carriage return that ends the row
+        writer = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+        writer.writerow(columns)
+        writer.writerows(rows)
+
+
+def read_csv(path: Path, columns: list[str]) -> list[dict[str, str]]:
+    """Read a CSV that has at least `columns`.
+
+    Raises:
+        CrossmodalError: If the file is missing, not UTF-8, or lacks a column or a field.
+    """
+    try:
+        with Path(path).open(encoding="utf-8", newline="") as stream:
+            reader = csv.DictReader(stream)
+            header, rows = reader.fieldnames or [], list(reader)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise CrossmodalError(f"{path}: cannot be read as UTF-8 CSV ({error})") from error
+    missing = [column for column in columns if column not in header]
+    if missing:
+        raise CrossmodalError(f"{path}: column {missing[0]!r} is missing; needed: {columns}")
+    for number, row in enumerate(rows, 1):
+        if None in row or None in row.values():
+            raise CrossmodalError(
+                f"{path}: row {number} has not {len(header)} fields; make it again"
+            )
+        if "\0" in "".join(row.values()):
+            raise CrossmodalError(f"{path}: row {number} has a NUL character; make it again")
+    return rows
+
+
+def digest(*parts: Any) -> str:
+    """Short hash of JSON values: the key under which unfinished work is found again."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def sha256(path: Path) -> str:
+    """SHA-256 of a file, in hexadecimal."""
+    with Path(path).open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

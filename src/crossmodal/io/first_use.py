@@ -1,0 +1,44 @@
+"""Checksums of files for which their publisher states none: trust on first use.
+
+The first download records the SHA-256 in `checksums.json`, which is committed with `dvc.lock`;
+every later one, on any machine, must bring the same file.
+"""
+
+import fcntl
+from pathlib import Path
+
+from crossmodal.errors import CrossmodalError
+from crossmodal.io.checkpoints import FOLDER
+from crossmodal.io.files import read_json, sha256, write_json
+
+RECORD = Path("checksums.json")
+
+
+def recorded() -> dict[str, str]:
+    """SHA-256 of each file that was downloaded once, by dataset and name.
+
+    Raises:
+        CrossmodalError: If the record is corrupt.
+    """
+    return read_json(RECORD) if RECORD.exists() else {}
+
+
+def check_or_record(name: str, path: Path) -> None:
+    """Compare a file with the first download of its name, or record it as the first one.
+
+    Raises:
+        CrossmodalError: If it is another file.
+    """
+    found = sha256(path)
+    FOLDER.mkdir(exist_ok=True)
+    with (FOLDER / "checksums.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        known = recorded()
+        if name not in known:
+            write_json(RECORD, known | {name: found})
+        elif known[name] != found:
+            raise CrossmodalError(
+                f"{name}: SHA-256 is {found}, but of the first download it was {known[name]}, says "
+                f"{RECORD}. Its publisher replaced it, or somebody changed it on the way: if you "
+                "trust the new file, delete that line and run again"
+            )

@@ -1,0 +1,74 @@
+"""HDF5 files that notice a flipped bit: values, headers and attributes have checksums."""
+
+import io
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+PIECE = 1 << 20  # bytes that share a checksum, about
+VERSION = ("v110", "v110")  # the oldest format in which headers have checksums
+
+
+class _Stream(io.FileIO):
+    """A file in which writing never fails: HDF5 crashes where it cannot write what it kept back.
+
+    Attributes:
+        error: Why something could not be written, if so.
+    """
+
+    error: OSError | None = None
+
+    def write(self, content: memoryview) -> int:
+        """Write, or note why that is impossible, and forget the content."""
+        left = memoryview(content)
+        while left and not self.error:
+            try:
+                left = left[super().write(left) :]
+            except OSError as error:
+                self.error = error
+        return len(content)
+
+
+@contextmanager
+def create(path: Path) -> Iterator[h5py.File]:
+    """A new file.
+
+    Raises:
+        OSError: At the end, if not all could be written; it names the file.
+    """
+    with _Stream(path, "w+") as stream:
+        try:
+            with h5py.File(stream, "w", libver=VERSION) as file:
+                yield file
+        finally:
+            if stream.error:
+                raise OSError(stream.error.errno, stream.error.strerror, str(path))
+
+
+def add(group: h5py.Group, name: str, shape: tuple[int, ...], dtype: np.dtype) -> h5py.Dataset:
+    """An array of zeros, to be filled."""
+    if 0 in shape:
+        return group.create_dataset(name, shape, dtype)
+    row = dtype.itemsize * math.prod(shape[1:])
+    rows = min(shape[0], max(1, PIECE // row))
+    return group.create_dataset(name, shape, dtype, chunks=(rows, *shape[1:]), fletcher32=True)
+
+
+def store(group: h5py.Group, name: str, array: np.ndarray) -> None:
+    """Store an array (n, ...)."""
+    add(group, name, array.shape, array.dtype)[...] = array
+
+
+def describe(group: h5py.Group, name: str, text: str) -> None:
+    """Store a text as an attribute of one length: others are where nothing has a checksum."""
+    group.attrs[name] = np.bytes_(text.encode())
+
+
+def store_strings(group: h5py.Group, name: str, strings: list[str]) -> None:
+    """Strings padded to one length: corrupt ones of variable length would make HDF5 hang."""
+    encoded = np.array([string.encode() for string in strings])
+    store(group, name, encoded.astype(h5py.string_dtype("utf-8", encoded.itemsize)))

@@ -1,0 +1,109 @@
+"""Image files as people have them, decoded to RGB.
+
+A picture is turned as its EXIF orientation says. What is transparent shows white. Grey of 16 bits
+keeps its shades, and so does floating point from 0 to 1. Of several frames the first is read.
+"""
+
+import importlib
+import importlib.util
+import io
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from crossmodal.errors import CrossmodalError
+
+# not PostScript and the like, which Pillow would have another program run
+FORMATS = ("JPEG", "PNG", "GIF", "BMP", "TIFF", "WEBP", "PPM", "AVIF", "HEIF")
+PIXELS = 100_000_000
+ORIENTATION = 0x0112
+HEIF = "pillow_heif"  # Pillow reads all other formats itself
+HEIF_BRANDS = (b"heic", b"heix", b"hevc", b"heim", b"heis", b"mif1", b"msf1")
+
+
+@cache
+def formats() -> tuple[str, ...]:
+    """The formats that this installation reads."""
+    if importlib.util.find_spec(HEIF):
+        importlib.import_module(HEIF).register_heif_opener()
+        return FORMATS
+    return tuple(name for name in FORMATS if name != "HEIF")
+
+
+def open_image(content: bytes) -> Any:
+    """One of Pillow's images, not decoded yet.
+
+    Raises:
+        ValueError: If it is in no format of `formats`, or has more than `PIXELS` pixels.
+    """
+    from PIL import Image, UnidentifiedImageError
+
+    if not content:
+        raise ValueError("it is empty")
+    try:
+        image = Image.open(io.BytesIO(content), formats=formats())
+    except UnidentifiedImageError:
+        if content[4:8] == b"ftyp" and content[8:12] in HEIF_BRANDS and "HEIF" not in formats():
+            raise ValueError("HEIC needs `pip install crossmodal[heic]`") from None
+        known = ", ".join(formats())
+        raise ValueError(f"it is in none of the formats that are read: {known}") from None
+    if not 0 < image.width * image.height <= PIXELS:
+        raise ValueError(f"it has {image.width} x {image.height} pixels, at most {PIXELS:,} fit")
+    return image
+
+
+def read_image(content: bytes, name: str) -> Any:
+    """Decode an image to one of Pillow's, in mode RGB.
+
+    Args:
+        content: An image in one of `formats`, of any colour mode.
+        name: What the image is called in messages.
+
+    Raises:
+        CrossmodalError: If the image cannot be read, with the reason.
+    """
+    try:
+        return _decode(open_image(content))
+    except Exception as error:  # Pillow's readers raise anything on corrupt files
+        raise CrossmodalError(
+            f"{name}: cannot be read as image: {error}; replace the original file and run again"
+        ) from error
+
+
+def _decode(image: Any) -> Any:
+    from PIL import ImageOps
+
+    image.load()
+    if image.getexif().get(ORIENTATION, 1) != 1:
+        image = ImageOps.exif_transpose(image)
+    if image.mode == "F":
+        image = _from_floats(image)
+    elif image.mode.startswith("I"):
+        image = _from_integers(image)
+    if image.has_transparency_data:
+        image = _on_white(image.convert("RGBA"))
+    return image if image.mode == "RGB" else image.convert("RGB")  # or it would be copied
+
+
+def _from_floats(image: Any) -> Any:
+    """Grey of 8 bits from 0..1, or from 0..255."""
+    values = np.asarray(image)
+    low, high = values.min(), values.max()  # NaN where there is one
+    if not 0 <= low <= high <= 255:
+        raise ValueError(f"its values lie from {low:g} to {high:g}; save it with 0 to 1, or 8 bits")
+    return image.point(lambda value: value * (255 if high <= 1 else 1) + 0).convert("L")
+
+
+def _from_integers(image: Any) -> Any:
+    """Grey of 8 bits from 16; converting would clip them."""
+    low, high = image.getextrema()
+    if not 0 <= low <= high < 1 << 16:
+        raise ValueError(f"its values lie from {low} to {high}; save it with 8 or 16 bits")
+    return image.point(lambda value: value * (1 / 257)).convert("L")
+
+
+def _on_white(image: Any) -> Any:
+    from PIL import Image
+
+    return Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)

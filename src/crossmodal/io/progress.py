@@ -1,0 +1,104 @@
+"""Progress with rate and time left: a bar on a terminal, plain lines in a log."""
+
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, TypeVar
+
+from rich.console import Console
+from rich.filesize import decimal
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+LINE_EVERY_SECONDS = 10.0
+
+Step = TypeVar("Step")
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """What is counted: how much a step is, how amounts and rates are written, a bar's column."""
+
+    amount: Callable[[Any], int]
+    write: Callable[[int], str]
+    write_rate: Callable[[float], str]
+    column: type[ProgressColumn]
+
+
+_STEPS = _Unit(
+    lambda step: 1, str, lambda rate: f"{rate:.{0 if rate >= 10 else 2}f}", MofNCompleteColumn
+)
+_BYTES = _Unit(len, decimal, lambda rate: decimal(round(rate)), DownloadColumn)
+
+
+def track(steps: Iterable[Step], total: int, label: str, done: int = 0) -> Iterator[Step]:
+    """Yield from `steps`, reporting on stderr how many of `total` are done and the time left.
+
+    Args:
+        steps: What remains to be done.
+        total: Number of all steps, those already `done` included.
+        label: What is being done.
+        done: Steps that an earlier run finished.
+    """
+    return _show(steps, total, label, done, _STEPS)
+
+
+def track_bytes(
+    chunks: Iterable[bytes], total: int | None, label: str, done: int = 0
+) -> Iterator[bytes]:
+    """As `track`, counting bytes; `total` is None if it is unknown."""
+    return _show(chunks, total, label, done, _BYTES)
+
+
+def _show(
+    steps: Iterable[Step], total: int | None, label: str, done: int, unit: _Unit
+) -> Iterator[Step]:
+    show = _bar if sys.stderr.isatty() else _lines
+    return show(steps, total, label, done, unit)
+
+
+def _bar(
+    steps: Iterable[Step], total: int | None, label: str, done: int, unit: _Unit
+) -> Iterator[Step]:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        unit.column(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        task = progress.add_task(label, total=total, completed=done)
+        for step in steps:
+            yield step
+            progress.advance(task, unit.amount(step))
+
+
+def _lines(
+    steps: Iterable[Step], total: int | None, label: str, done: int, unit: _Unit
+) -> Iterator[Step]:
+    start = shown = time.monotonic()
+    first = done
+    for step in steps:
+        yield step
+        done += unit.amount(step)
+        now = time.monotonic()
+        if now - shown >= LINE_EVERY_SECONDS or done == total:
+            shown = now
+            rate = (done - first) / max(now - start, 1e-9)  # a clock may not tick between steps
+            line = f"{label}: {unit.write(done)}"
+            line += f"/{unit.write(total)}" if total else ""
+            line += f", {unit.write_rate(rate)}/s"
+            if total and rate:
+                line += f", {timedelta(seconds=round((total - done) / rate))} left"
+            print(line, file=sys.stderr, flush=True)

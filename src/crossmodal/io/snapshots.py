@@ -1,0 +1,59 @@
+"""Snapshots of a running fit, from which a killed one resumes."""
+
+import json
+import math
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import safe_open
+from safetensors.numpy import save_file
+
+from crossmodal.io.files import replacing
+
+SHARE = 0.05  # of the time may pass with saving: a large state is saved less often
+
+State = tuple[dict[str, np.ndarray], dict[str, Any]]
+
+
+class Snapshot:
+    """State of a running fit in one file, which each save replaces atomically.
+
+    A state is a pair of named arrays and of facts, such as the learning curve, that JSON can hold;
+    both come back exactly::
+
+        snapshot = Snapshot(run.checkpoints)
+        if saved := snapshot.load():
+            self._restore(*saved)  # arrays, facts
+        for step in ...:
+            ...
+            snapshot.save_if_due(self._state)  # returns arrays, facts
+
+    Args:
+        folder: Where the file is kept; None keeps nothing.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self.path = folder / "snapshot.safetensors" if folder else None
+        self.due = -math.inf
+
+    def load(self) -> State | None:
+        """The state that an earlier process saved, None if there is none."""
+        if not self.path or not self.path.exists():
+            return None
+        with safe_open(self.path, "np") as file:
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            return arrays, json.loads(file.metadata()["facts"])
+
+    def save_if_due(self, state: Callable[[], State]) -> None:
+        """Save what `state` returns if `SHARE` allows for it; the first time it always does."""
+        start = time.monotonic()
+        if not self.path or start < self.due:
+            return
+        arrays, facts = state()
+        with replacing(self.path) as temporary:
+            save_file(arrays, temporary, {"facts": json.dumps(facts)})
+        end = time.monotonic()
+        self.due = end + (end - start) / SHARE

@@ -1,0 +1,1 @@
+"""What methods share: their base classes and training loops."""

@@ -1,0 +1,98 @@
+"""A feature as it was extracted from a dataset, for other items."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from crossmodal.config import plugins
+from crossmodal.data.feature import Feature
+from crossmodal.data.feature_file import FeatureFile, Ragged
+from crossmodal.data.prepared import Items, Prepared, item_of
+from crossmodal.data.split import View
+from crossmodal.errors import CrossmodalError
+from crossmodal.io.progress import track
+
+
+class Extractor:
+    """A feature with what it learnt, and the features that it is computed from.
+
+    Args:
+        meta: Of a feature file.
+        weights: Folder of networks' weights.
+        dataset: What rows are wanted of, where it is a prepared dataset with published features.
+
+    Raises:
+        CrossmodalError: If weights are missing or others than those of the feature file, or the
+            feature cannot be extracted from new items.
+    """
+
+    def __init__(
+        self, meta: dict[str, Any], weights: Path, dataset: Prepared | None = None
+    ) -> None:
+        self.meta = meta
+        sources = meta["sources"].items()
+        self.sources = {name: Extractor(inner, weights, dataset) for name, inner in sources}
+        made_by = meta["extractor"]
+        self.feature: Feature = plugins.make(
+            "features", made_by["plugin"], made_by["options"], "options"
+        )
+        self.feature.setup(self._find(weights))
+        if dataset and self.feature.published:
+            self.feature.fit(dataset, {})
+        else:
+            self.feature.restore(meta)
+
+    def _find(self, weights: Path) -> Path | None:
+        """The weights file that the feature names, if it names one."""
+        if not self.feature.weights:
+            return None
+        path = weights / self.feature.weights
+        if not path.is_file():
+            raise CrossmodalError(
+                f"{path}: not found; put the weights there (`crossmodal weights {path}` fetches "
+                "official ones), or name their folder: load(..., weights=...)"
+            )
+        return path
+
+    def rows_of(self, items: Items) -> dict[str, list[Any]]:
+        """What the feature describes of each item, by the item's id."""
+        found = defaultdict(list)
+        for row in self.feature.rows(items):
+            found[item_of(row)].append(row)
+        return dict(found)
+
+    def view(
+        self, items: Items, wanted: Mapping[str, Sequence[Any]] | None = None, label: str = ""
+    ) -> View:
+        """The features of some items, extracted in chunks.
+
+        Args:
+            items: What the rows belong to.
+            wanted: Rows of each item, see `rows_of`; by default all.
+            label: Shows progress under this name; by default none.
+
+        Raises:
+            CrossmodalError: If an item cannot be read or is empty.
+        """
+        wanted = self.rows_of(items) if wanted is None else wanted
+        rows, size = [row for found in wanted.values() for row in found], self.feature.chunk
+        owners = np.repeat(np.arange(len(wanted)), [len(found) for found in wanted.values()])
+        starts = range(0, len(rows), size)
+        shown = track(starts, len(starts), label) if label else starts
+        chunks = [self._extract(items, rows[i : i + size]) for i in shown]
+        if isinstance(chunks[0], list):
+            features = Ragged.concatenate([row for chunk in chunks for row in chunk])
+        else:
+            features = np.concatenate(chunks)
+        return View(features, owners, [row.id for row in rows], self.meta)
+
+    def _extract(self, items: Items, rows: Sequence[Any]) -> np.ndarray | list[np.ndarray]:
+        ids = [row.id for row in rows]
+        sources = {
+            name: FeatureFile(ids, ids, source._extract(items, rows), source.meta)
+            for name, source in self.sources.items()
+        }
+        return self.feature.extract(items, rows, sources)

@@ -1,0 +1,128 @@
+"""What every retrieval method does."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from crossmodal.data.feature import Shape
+from crossmodal.data.split import Split, View
+from crossmodal.options import Plugin
+from crossmodal.resources.fits import fit
+from crossmodal.resources.needs import INTERPRETER, Resources
+from crossmodal.resources.sizes import FitSize, Numbers, RowSize
+from crossmodal.vectors import inner_product
+
+Direction = tuple[str, str]
+Takes = dict[str, tuple[Shape, ...]]  # modality -> shapes of rows
+VECTORS: Takes = dict.fromkeys(("image", "text", "speech"), ("vector",))
+
+
+@dataclass
+class Run:
+    """Circumstances of one fit.
+
+    Args:
+        seed: Seeds everything random.
+        checkpoints: Folder for snapshots of the unfinished fit; None keeps none.
+        curve: Rows of the learning curve, filled by `fit`; each has the same keys.
+        label: Name of the run in messages.
+        weights: The file that `Method.weights` names, if it names one.
+    """
+
+    seed: int
+    checkpoints: Path | None = None
+    curve: list[dict[str, float]] = field(default_factory=list)
+    label: str = "fit"
+    weights: Path | None = None
+
+
+class Method(Plugin, ABC):
+    """Maps views of items into a shared space, or scores them.
+
+    A subclass is the method; its `Options` are the keys of `methods.<name>` in params.yaml.
+
+    Attributes:
+        task: 'category': labels make relevance, chosen by mAP; 'instance': pairs do, by rsum.
+        takes: Modalities that it retrieves, and which shapes of rows it takes of each.
+        further: The same of views that may follow these two, which only help training.
+        random: Whether the seed may change what `fit` learns.
+        gpu: Whether it makes use of a GPU.
+        weights: Name of a file in `data/raw/weights/` that `fit` begins with, or empty.
+        arrays: What `fit` learnt and `embed` needs; stored with the run.
+    """
+
+    task: ClassVar[Literal["category", "instance"]]
+    takes: Takes = VECTORS
+    further: ClassVar[Takes] = {}
+    random: ClassVar[bool] = True
+    gpu: ClassVar[bool] = False
+    weights: str = ""
+    arrays: dict[str, np.ndarray]
+
+    @abstractmethod
+    def fit(self, train: Split, validation: Split, run: Run) -> None:
+        """Learn from `train`; `validation` may be used to choose, never to learn.
+
+        Args:
+            train: Views and labels of the training split.
+            validation: The same of the validation split.
+            run: Seed, checkpoints and the learning curve.
+
+        Raises:
+            CrossmodalError: If the views do not suit the method.
+        """
+
+    @abstractmethod
+    def embed(self, modality: str, view: View) -> np.ndarray:
+        """Embeddings (rows, ...) of one view, whether as query or as gallery."""
+
+    def score(self, queries: np.ndarray, gallery: np.ndarray, direction: Direction) -> np.ndarray:
+        """Scores (q, g), higher is better; by default the cosine.
+
+        Args:
+            queries: Embeddings of modality `direction[0]`, (q, ...).
+            gallery: Embeddings of modality `direction[1]`, (g, ...).
+            direction: Modalities of query and gallery.
+        """
+        return inner_product(queries, gallery)
+
+    def shown(self, embeddings: np.ndarray) -> np.ndarray:
+        """The part of embeddings (n, d) that a map of the shared space shows; by default all."""
+        return embeddings
+
+    def state(self) -> dict[str, np.ndarray]:
+        """What must be stored to embed later."""
+        return self.arrays
+
+    def restore(self, state: dict[str, np.ndarray], views: dict[str, View]) -> None:
+        """Take over a stored state.
+
+        Args:
+            state: What `state` returned.
+            views: Views like those that will be embedded, without rows: their widths, types and
+                `meta`.
+        """
+        self.arrays = state
+
+    def resources(self, size: FitSize) -> Resources:
+        """What one fit needs, by default
+
+            memory = base + held + training rows once more in float64,
+            operations = 100 for each number of the training rows.
+
+        Args:
+            size: Size of what it learns from.
+        """
+        numbers = sum(rows.count * rows.width for rows in size.train.values())
+        return fit(size, INTERPRETER, 8 * numbers, 100 * numbers, 800 * size.width)
+
+    def embedding_width(self, view: RowSize) -> Numbers:
+        """Numbers of a row's embedding; by default what the option `dims` says, or 100.
+
+        Args:
+            view: Size of the view that is embedded.
+        """
+        return getattr(self.options, "dims", 100)

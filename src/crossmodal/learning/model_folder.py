@@ -1,0 +1,176 @@
+"""Model folders: a fitted method with all that it takes to embed new items.
+
+Layout: `model.json` holds `format`; `fit`, the facts of the fit; `labels`, their names; and
+`views`, for each modality in order the type of its rows and the `meta` of its feature file, which
+says how the feature is extracted. `model.safetensors` holds the fitted state of the method and,
+under names that begin with `views/`, the arrays of `meta`. `curve.csv` is the learning curve.
+"""
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
+from crossmodal.config import plugins
+from crossmodal.data.feature_file import Ragged
+from crossmodal.data.split import Split, View
+from crossmodal.errors import CrossmodalError
+from crossmodal.io.files import read_json, replacing, write_json
+from crossmodal.learning.method import Method
+
+FORMAT = 1
+MODEL_FILES = ("curve.csv", "model.json", "model.safetensors")
+VIEWS = "views/"
+# raised where a JSON file has another content than was written
+DAMAGE = (
+    CrossmodalError,
+    LookupError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    RuntimeError,
+    OverflowError,
+)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What a model folder holds.
+
+    Args:
+        method: The method, restored.
+        facts: Facts of the fit, as in model.json.
+        labels: Names of the dataset's labels, (C,).
+        views: The views that it was fitted on, without rows; the first two are retrieved.
+    """
+
+    method: Method
+    facts: dict[str, Any]
+    labels: tuple[str, ...]
+    views: dict[str, View]
+
+
+def write_model(folder: Path, method: Method, facts: dict[str, Any], train: Split) -> None:
+    """Write model.json and then model.safetensors, each atomically.
+
+    Args:
+        folder: The model folder.
+        method: A fitted method.
+        facts: Facts of the fit: `plugin` and `options` of the method, and any others, as JSON.
+        train: What it was fitted on.
+    """
+    arrays = {name: np.asarray(value, order="C") for name, value in method.state().items()}
+    views = [_describe(modality, view, arrays) for modality, view in train.views.items()]
+    labels = list(train.label_names)
+    model = {"format": FORMAT, "fit": facts, "labels": labels, "views": views}
+    write_json(folder / "model.json", model)
+    with replacing(folder / "model.safetensors") as temporary:
+        save_file(arrays, temporary)
+
+
+def _describe(modality: str, view: View, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """A view without its rows, as JSON; arrays of its `meta` are put into `arrays`."""
+    sequences = isinstance(view.features, Ragged)
+    values = view.features.values if sequences else view.features
+    return {
+        "modality": modality,
+        "sequences": sequences,
+        "shape": values.shape[1:],
+        "dtype": values.dtype.name,
+        "meta": _detach(view.meta, f"{VIEWS}{modality}", arrays),
+    }
+
+
+def _detach(value: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
+    """The JSON value with each list of floats put into `arrays`, and its name in its place."""
+    if isinstance(value, dict):
+        return {key: _detach(inner, f"{name}/{key}", arrays) for key, inner in value.items()}
+    if isinstance(value, list) and value and all(isinstance(entry, float) for entry in value):
+        arrays[name] = np.array(value)
+        return {"array": name}
+    return value
+
+
+def _attach(value: Any, arrays: dict[str, np.ndarray]) -> Any:
+    """Undo `_detach`."""
+    if not isinstance(value, dict):
+        return value
+    if value.keys() == {"array"}:
+        return arrays[value["array"]].tolist()
+    return {key: _attach(inner, arrays) for key, inner in value.items()}
+
+
+def read_facts(folder: Path) -> dict[str, Any]:
+    """Facts of the fit.
+
+    Raises:
+        CrossmodalError: See `read_model`.
+    """
+    return _read_description(folder)["fit"]
+
+
+def publish_model(source: Path, folder: Path, **facts: Any) -> None:
+    """Copy all model files to another folder, model.safetensors last.
+
+    Args:
+        source: A model folder.
+        folder: Where they go.
+        facts: Further facts of the fit.
+    """
+    description = _read_description(source)
+    description["fit"] |= facts
+    write_json(source / "model.json", description)
+    for name in MODEL_FILES:
+        with replacing(folder / name) as temporary:
+            shutil.copyfile(source / name, temporary)
+
+
+def read_model(folder: Path) -> Fitted:
+    """Restore a fitted method.
+
+    Raises:
+        CrossmodalError: If the folder is incomplete, corrupt or of another version.
+    """
+    description = _read_description(folder)
+    arrays = _read_arrays(folder / "model.safetensors")
+    state = {name: array for name, array in arrays.items() if not name.startswith(VIEWS)}
+    try:
+        facts, labels = description["fit"], tuple(description["labels"])
+        views = {view["modality"]: _view(view, arrays) for view in description["views"]}
+        method: Method = plugins.make("methods", facts["plugin"], facts["options"], "options")
+        method.restore(state, views)
+    except DAMAGE as error:
+        raise CrossmodalError(
+            f"{folder}: the model does not fit this version of crossmodal ({error}); train again"
+        ) from error
+    return Fitted(method, facts, labels, views)
+
+
+def _read_description(folder: Path) -> dict[str, Any]:
+    found = read_json(folder / "model.json")
+    version = found.get("format") if isinstance(found, dict) else None
+    if version != FORMAT:
+        raise CrossmodalError(
+            f"{folder / 'model.json'}: the format is {version}, but this version of crossmodal "
+            f"reads {FORMAT}; train again"
+        )
+    return found
+
+
+def _read_arrays(path: Path) -> dict[str, np.ndarray]:
+    try:
+        return load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise CrossmodalError(f"{path}: incomplete or corrupt ({error}); train again") from error
+
+
+def _view(description: dict[str, Any], arrays: dict[str, np.ndarray]) -> View:
+    """A view without rows, of the width and type that was described."""
+    features: np.ndarray | Ragged = np.zeros((0, *description["shape"]), description["dtype"])
+    if description["sequences"]:
+        features = Ragged(features, np.zeros(1, np.int64))
+    return View(features, np.zeros(0, int), [], _attach(description["meta"], arrays))

@@ -1,0 +1,246 @@
+"""What all methods on images and spoken captions share: pairs, batches, clips and image features.
+
+An image is a row of a frozen network's features, or an image file that a network reads which
+belongs to the method.
+"""
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from typing import Literal
+
+import numpy as np
+import torch
+from pydantic import Field
+from torch import nn
+
+from crossmodal.data.feature import Shape
+from crossmodal.data.feature_file import Ragged
+from crossmodal.data.split import Split, View
+from crossmodal.device import device, half_precision
+from crossmodal.errors import CrossmodalError
+from crossmodal.images import backbones
+from crossmodal.images.crops import Preparation
+from crossmodal.images.random_crops import Pictures
+from crossmodal.images.weights import Weights, weights_file
+from crossmodal.learning.gradient import GradientMethod, shuffled_batches
+from crossmodal.learning.method import Takes
+from crossmodal.nn.davenet import BINS
+from crossmodal.nn.sequences import Sequences
+from crossmodal.nn.speech import SpeechNetwork
+from crossmodal.options import Count, NotNegative, Positive, Strict
+from crossmodal.resources.networks import IMAGE_NETWORKS, SPEECH_NETWORKS, Workload
+from crossmodal.resources.sizes import FitSize
+
+STRIDE = 16  # of the networks that read speech; frames are padded to a multiple
+ROWS = 64  # clips or images embedded at a time
+
+Batch = tuple[np.ndarray, np.ndarray]
+Images = torch.Tensor | Pictures
+
+
+class SpeechImageOptions(Strict):
+    """Options of all methods on images and clips."""
+
+    speech_network: SpeechNetwork = Field(description="The CNN that reads speech.")
+    width: Positive = Field(
+        description="Multiplier of the speech network's channels, 1 in the papers."
+    )
+    image_network: backbones.Name | None = Field(
+        description="The CNN that reads image files; null if images are features."
+    )
+    image_weights: Weights = Field(
+        description="'imagenet' (the official ones), 'random', or a file in data/raw/weights/."
+    )
+    margin: NotNegative = Field(description="Margin of the hinges, in units of the score.")
+    learning_rate: Positive = Field(description="Initial learning rate of the optimiser.")
+    decay_every: Count = Field(
+        description="Number of epochs after which the learning rate falls, each time."
+    )
+    batch: int = Field(gt=1, description="Pairs that are negatives of each other.")
+    accumulate: Count = Field(description="Batches per step.")
+    epochs: Count = Field(description="Passes over the training split; in VASE of its first phase.")
+    captions_per_epoch: Literal["all", "one"] = Field(
+        description="All captions of an image, or a random one."
+    )
+    max_frames: int = Field(
+        gt=0,
+        multiple_of=STRIDE,
+        description="Maximum length of a clip, in frames of 10 ms; longer ones are cut.",
+    )
+    trim: bool = Field(
+        description="Pad a batch to its longest clip, not to max_frames: faster, not bit-identical."
+    )
+    padding: float = Field(
+        ge=-80,
+        le=0,
+        description="Level of the frames behind a clip, in dB below its loudest value: 0, as in "
+        "the released code of DAVEnet, or that of silence, -80.",
+    )
+
+
+class SpeechImageMethod(GradientMethod):
+    """Learns from pairs of an image and a clip.
+
+    Attributes:
+        image_shapes: What a row of image features may be.
+    """
+
+    Options = SpeechImageOptions
+    task = "instance"
+    image_shapes: tuple[Shape, ...] = ("vector",)
+
+    @property
+    def takes(self) -> Takes:
+        """Files of images for a network, otherwise `image_shapes`; frames of speech."""
+        images = ("files",) if self.options.image_network else self.image_shapes
+        return {"image": images, "speech": ("sequence",)}
+
+    @property
+    def weights(self) -> str:
+        """File of the image network's weights, see `Method`."""
+        network = self.options.image_network
+        return weights_file(network, self.options.image_weights) if network else ""
+
+    @property
+    def accumulate(self) -> int:
+        """Batches per step."""
+        return self.options.accumulate
+
+    @abstractmethod
+    def embed_images(self, images: Images, rows: np.ndarray) -> torch.Tensor:
+        """Embeddings (b, ...) of some images, without augmentation."""
+
+    @abstractmethod
+    def embed_clips(self, clips: Sequences, rows: np.ndarray) -> torch.Tensor:
+        """Embeddings (b, ...) of some clips, whose shape depends only on `clips`."""
+
+    def trunk(self) -> nn.Module:
+        """The image network, with the weights to begin with if they are at hand."""
+        if self.initial_weights or not self.weights:
+            return backbones.make_network(self.options.image_network, self.initial_weights, seed=0)
+        return backbones.untrained(self.options.image_network)
+
+    def place(self, train: Split) -> None:
+        """Images and clips on the device; the captions of each item."""
+        if len(train.views["image"].items) != len(train.items):
+            raise CrossmodalError(
+                f"view 'image': {len(train.views['image'].items)} rows for {len(train.items)} "
+                "items; the method needs one row per image"
+            )
+        self.images = self.place_images(train.views["image"])
+        self.clips = self._place_clips(train.views["speech"])
+        self.owners = train.views["speech"].items
+
+    def batches(self, epoch: int, rng: np.random.Generator) -> Iterable[Batch]:
+        """Shuffled pairs as rows of images and clips; a last batch of one has no negatives."""
+        clips = self._captions(rng)
+        for batch in shuffled_batches(len(clips), self.options.batch, rng, drop_last=False):
+            if len(batch) > 1:
+                yield self.owners[clips[batch]], clips[batch]
+
+    def _captions(self, rng: np.random.Generator) -> np.ndarray:
+        """The clips of one epoch."""
+        if self.options.captions_per_epoch == "all":
+            return np.arange(len(self.owners))
+        _, first, counts = np.unique(self.owners, return_index=True, return_counts=True)
+        return first + rng.integers(counts)
+
+    def encode(self, modality: str, view: View) -> Iterable[torch.Tensor]:
+        """Embeddings of images or clips."""
+        if modality == "speech":
+            yield self._encode_clips(self._place_clips(view))
+            return
+        images = self.place_images(view)
+        for start in range(0, len(images), ROWS):
+            yield self.embed_images(images, np.arange(start, min(start + ROWS, len(images))))
+
+    def _encode_clips(self, clips: Sequences) -> torch.Tensor:
+        """Clips padded to the same size go together, so that no clip depends on the others."""
+        sizes = self._padded(clips.lengths.numpy())
+        order = np.argsort(sizes, kind="stable")
+        groups = np.split(order, np.flatnonzero(np.diff(sizes[order])) + 1)
+        parts = [g[start : start + ROWS] for g in groups for start in range(0, len(g), ROWS)]
+        embeddings = torch.cat([self.embed_clips(clips, part) for part in parts])
+        return embeddings[np.argsort(order)]
+
+    def pad(self, clips: Sequences, rows: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
+        """Frames (b, t, 40) of some clips, padded with `padding`, and their counts (b,)."""
+        size = int(self._padded(clips.lengths[rows].numpy()).max())
+        return clips.pad(rows, size, self.options.padding)
+
+    def _padded(self, frames: np.ndarray) -> np.ndarray:
+        """Frames that clips of so many frames are padded to."""
+        if not self.options.trim:
+            return np.full_like(frames, self.options.max_frames)
+        return -(-np.maximum(frames, 1) // STRIDE) * STRIDE
+
+    @property
+    def preparation(self) -> Preparation:
+        """Input format of the image network."""
+        return backbones.NETWORKS[self.options.image_network].preparation
+
+    def place_images(self, view: View) -> Images:
+        """Features (n, ...) on the device in their stored precision, or the files."""
+        if isinstance(view.features, Ragged):
+            return Pictures(view.features, view.ids, self.preparation)
+        return torch.from_numpy(view.features).to(device())
+
+    def _place_clips(self, view: View) -> Sequences:
+        return Sequences.place(view.features, self.options.max_frames, device())
+
+    def run_trunk(self, crops: torch.Tensor) -> torch.Tensor:
+        """What the image network makes of crops (b, 3, 224, 224), in single precision."""
+        with half_precision():
+            return self.network["trunk"](crops).float()
+
+    def check(self, views: dict[str, View]) -> None:
+        """Whether these are views that the method can read.
+
+        Args:
+            views: The views; the first two are retrieved.
+
+        Raises:
+            CrossmodalError: If they are others, or not what the encoders read.
+        """
+        first, further = list(views)[:2], list(views)[2:]
+        if set(first) != {"image", "speech"} or not set(further) <= set(self.further):
+            also = f", then perhaps {' and '.join(self.further)}" if self.further else ""
+            raise CrossmodalError(
+                f"the method needs the views image and speech{also}, but has {', '.join(views)}; "
+                "set `views` of the experiment"
+            )
+        self._check_images(views["image"].features)
+        speech = views["speech"].features
+        if not isinstance(speech, Ragged) or speech.values.shape[1:] != (BINS,):
+            found = speech.values.shape if isinstance(speech, Ragged) else speech.shape
+            raise CrossmodalError(
+                f"view 'speech': rows of shape {found[1:]}; the method needs sequences of frames "
+                f"with {BINS} bins, choose a log-mel feature"
+            )
+
+    def _check_images(self, features: np.ndarray | Ragged) -> None:
+        files = isinstance(features, Ragged)
+        if files and features.values.dtype != np.uint8:
+            raise CrossmodalError(
+                "view 'image': its rows are sequences; the method needs one row each, or the "
+                "files (plug-in `pictures`)"
+            )
+        if files != (self.options.image_network is not None):
+            raise CrossmodalError(
+                f"view 'image': it has {'image files' if files else 'features'}, but image_network "
+                f"is {self.options.image_network}; name a network for files, null for features"
+            )
+
+    def encoders(self, size: FitSize) -> Workload:
+        """Clips through the speech network: parameters and products of a frame at full width, which
+        fall with its square; and, of image files, the image network.
+        """
+        o = self.options
+        network = SPEECH_NETWORKS[o.speech_network]
+        frames = min(o.max_frames, 1.5 * size.stored["speech"].steps) if o.trim else o.max_frames
+        work = Workload(
+            network.parameters * o.width**2,
+            network.units * o.width * frames,
+            network.products * o.width**2 * frames,
+        )
+        return work + IMAGE_NETWORKS[o.image_network] if o.image_network else work

@@ -1,0 +1,1 @@
+"""Networks over two paired views that are trained stage by stage."""

@@ -1,1 +1,0 @@
-"""Linear algebra that the closed-form methods share: moments, whitening, pencils, l2,1 norms."""

@@ -1,0 +1,130 @@
+"""W2VV: a network that predicts the features of the image from a caption (Dong et al. 2018).
+
+    s(t) = [bag of words of t; mean word vector of t; last state of a GRU over t]
+    v(t) = f(W_2 relu(W_1 s(t) + b_1) + b_2),       L = |v(t) - x|^2 / F
+
+An image is its features x (F,), so that retrieval happens in the space of features, by the cosine.
+
+Source: J. Dong, X. Li and C. Snoek, Predicting visual features from text for image and video
+caption retrieval, IEEE Trans. Multimedia 20(12), 2018. Word vectors are those of the GRU, which are
+learnt here, instead of word2vec.
+"""
+
+from collections.abc import Iterable
+from typing import ClassVar, Literal
+
+import numpy as np
+import torch
+from pydantic import Field
+from torch import nn
+from torch.nn.functional import mse_loss, normalize
+from torch.nn.utils.rnn import pack_sequence
+
+from crossmodal.data.feature_file import Ragged
+from crossmodal.data.split import Split, View
+from crossmodal.device import device
+from crossmodal.errors import CrossmodalError
+from crossmodal.learning.gradient import GradientMethod, shuffled_batches
+from crossmodal.nn.captions import CaptionEncoder
+from crossmodal.nn.mlp import linear, mlp
+from crossmodal.options import Count, Positive, Strict
+from crossmodal.resources.fits import training
+from crossmodal.resources.needs import Resources
+from crossmodal.resources.networks import Workload
+from crossmodal.resources.sizes import FitSize
+
+ROWS = 512
+
+
+class W2VV(GradientMethod):
+    """A regression from captions to fixed image features."""
+
+    class Options(Strict):
+        """Options of the network and its training."""
+
+        dims: Count = Field(description="Units of the GRU.")
+        word_dims: Count = Field(description="Dimensions of the word vectors.")
+        hidden: Count = Field(description="Units of the hidden layer.")
+        dropout: float = Field(ge=0, lt=1, description="Dropout rate of the hidden layer.")
+        output: Literal["relu", "linear"] = Field(
+            description="Function f: 'relu' for features that are not negative, as published, or "
+            "'linear'."
+        )
+        learning_rate: Positive = Field(description="Learning rate of RMSprop.")
+        clip: Positive = Field(description="Largest L2 norm of all gradients together.")
+        batch: Count = Field(description="Captions per step.")
+        epochs: Count = Field(description="Passes over all captions.")
+
+    task = "instance"
+    takes: ClassVar = {"image": ("vector",), "text": ("sequence",)}
+
+    def build(self, views: dict[str, View]) -> nn.Module:
+        """Caption encoder and multi-layer perceptron."""
+        if set(views) != {"image", "text"} or not isinstance(views["text"].features, Ragged):
+            raise CrossmodalError(
+                "the method needs two views, an image and a text that is a sequence of word ids "
+                f"(plug-in `tokens`), but has {', '.join(views)}"
+            )
+        o, words = self.options, len(views["text"].meta["vocabulary"])
+        layers = mlp([words + o.word_dims + o.dims, o.hidden], nn.ReLU, o.dropout)
+        layers.append(linear(o.hidden, views["image"].vectors().shape[1]))
+        if o.output == "relu":
+            layers.append(nn.ReLU())
+        text = CaptionEncoder(words, o.word_dims, o.dims)
+        return nn.ModuleDict({"text": text, "layers": layers})
+
+    def optimizer(self) -> torch.optim.Optimizer:
+        """RMSprop that forgets a tenth in each step."""
+        trained = [p for p in self.network.parameters() if p.requires_grad]
+        return torch.optim.RMSprop(trained, alpha=0.9)
+
+    def clip(self) -> None:
+        """Clip all gradients together."""
+        nn.utils.clip_grad_norm_(self.network.parameters(), self.options.clip)
+
+    def place(self, train: Split) -> None:
+        """Images on the device."""
+        self.images = torch.from_numpy(train.views["image"].features).to(device())  # (n, F)
+        self.captions = train.views["text"].features
+        self.owners = torch.from_numpy(train.views["text"].items)
+
+    def batches(self, epoch: int, rng: np.random.Generator) -> Iterable[np.ndarray]:
+        """Rows of captions, each once."""
+        return shuffled_batches(len(self.owners), self.options.batch, rng, drop_last=False)
+
+    def loss(self, batch: np.ndarray) -> torch.Tensor:
+        """Mean squared error of the predicted features."""
+        owners = self.owners[batch].to(device())
+        return mse_loss(self._predict(self.captions, batch), self.images[owners].float())
+
+    def encode(self, modality: str, view: View) -> Iterable[torch.Tensor]:
+        """Unit features, or unit predictions of them (rows, F)."""
+        for start in range(0, len(view.items), ROWS):
+            rows = np.arange(start, min(start + ROWS, len(view.items)))
+            if modality == "text":
+                yield normalize(self._predict(view.features, rows))
+            else:
+                yield normalize(torch.from_numpy(view.features[rows]).to(device()).float())
+
+    def _predict(self, captions: Ragged, rows: np.ndarray) -> torch.Tensor:
+        """v (b, F) of some captions."""
+        encoder, layers = self.network["text"], self.network["layers"]
+        words = [torch.from_numpy(captions[row]).long() for row in rows]
+        counts = [w.bincount(minlength=encoder.words.num_embeddings) for w in words]
+        bag = torch.stack(counts).float().to(device())  # (b, words)
+        mean = bag / bag.sum(1, keepdim=True) @ encoder.words.weight
+        state = encoder(pack_sequence(words, enforce_sorted=False).to(device()))
+        return layers(torch.cat([bag, mean, state], dim=1))
+
+    def resources(self, size: FitSize) -> Resources:
+        """Word vectors V E, the GRU 3 D (E + D) at each of t words, two layers; see `training`."""
+        o, text, width = self.options, size.stored["text"], size.stored["image"].width
+        gru, inputs = 3 * o.dims * (o.word_dims + o.dims), text.words + o.word_dims + o.dims
+        layers = o.hidden * (inputs + width)
+        work = Workload(
+            text.words * o.word_dims + gru + layers,
+            inputs + o.hidden + 2 * width + text.steps * (o.word_dims + 8 * o.dims),
+            text.words * o.word_dims + text.steps * gru + layers,
+            slots=1,
+        )
+        return training(size, work, o.epochs, o.batch)

@@ -1,0 +1,52 @@
+"""Captions as the last state of a GRU over their words."""
+
+import torch
+from torch import nn
+from torch.nn.utils.rnn import PackedSequence
+
+from crossmodal.nn.gru import backward_order, gru_states
+from crossmodal.nn.onednn import linear
+
+WORD_RANGE = 0.1
+
+
+class CaptionEncoder(nn.Module):
+    """Word embedding and one GRU layer; its last state, (b, D).
+
+    The gates are r = s(U_r h + W_r e + b_r), u = s(U_u h + W_u e + b_u) and the candidate
+    tanh(r * (U_g h) + W_g e + b_g): PyTorch's GRU without its second bias.
+
+    Args:
+        words: Size of the vocabulary, special tokens included.
+        word_dims: Size of the word embedding.
+        dims: D.
+    """
+
+    def __init__(self, words: int, word_dims: int, dims: int) -> None:
+        super().__init__()
+        self.words = nn.Embedding(words, word_dims)
+        self.gru = nn.GRU(word_dims, dims)
+        nn.init.uniform_(self.words.weight, -WORD_RANGE, WORD_RANGE)
+        for gate in self.gru.weight_ih_l0.chunk(3):
+            if word_dims == dims:
+                nn.init.orthogonal_(gate)
+            else:
+                nn.init.uniform_(gate, -WORD_RANGE, WORD_RANGE)
+        for gate in self.gru.weight_hh_l0.chunk(3):
+            nn.init.orthogonal_(gate)
+        nn.init.zeros_(self.gru.bias_ih_l0)
+        nn.init.zeros_(self.gru.bias_hh_l0)
+        self.gru.bias_hh_l0.requires_grad_(False)
+
+    def forward(self, words: PackedSequence) -> torch.Tensor:
+        """Last state (b, D) of each caption's word ids."""
+        if words.data.is_cuda:  # cuDNN runs all steps in one call
+            _, last = self.gru(words._replace(data=self.words(words.data)))
+            return last[0]
+        distinct, rows = words.data.unique(return_inverse=True)
+        gru = self.gru
+        mapped = linear(self.words(distinct), gru.weight_ih_l0, gru.bias_ih_l0)
+        sizes = words.batch_sizes.tolist()
+        states = gru_states(mapped, rows, sizes, gru.weight_hh_l0, gru.bias_hh_l0)
+        last = backward_order(sizes)[words.unsorted_indices]  # it begins with the last steps
+        return states[last]

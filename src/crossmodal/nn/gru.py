@@ -1,0 +1,129 @@
+"""The states of a GRU on a CPU, for sequences packed side by side.
+
+    r, u = s(x_ru + U_ru h + b_ru),   g = tanh(x_g + r * (U_g h + b_g)),   h' = u * h + (1 - u) * g,
+    h_0 = 0
+
+The inputs x = W e are computed beforehand, once for each distinct e: a batch of captions has four
+times as many words as distinct words. PyTorch's own GRU adds to the gradients of U and x at every
+step; here each is one product over all steps.
+"""
+
+from typing import Any
+
+import torch
+from torch.autograd.function import once_differentiable
+
+from crossmodal.nn.onednn import product
+
+
+def gru_states(
+    inputs: torch.Tensor,
+    rows: torch.Tensor,
+    sizes: list[int],
+    weight: torch.Tensor,
+    bias: torch.Tensor,
+) -> torch.Tensor:
+    """State after each step of each sequence, (sum of lengths, D).
+
+    Args:
+        inputs: x of each distinct e, (n, 3 D) for r, u and g.
+        rows: Row of `inputs` of each step, (sum of lengths,); the steps are those of a
+            `torch.nn.utils.rnn.PackedSequence`: longest sequence first, step by step.
+        sizes: Number of sequences that have a step, b = sizes[0] >= sizes[1] >= ...
+        weight: U, (3 D, D).
+        bias: b, (3 D,).
+    """
+    return _States.apply(inputs, rows, sizes, weight, bias)
+
+
+def backward_order(sizes: list[int]) -> torch.Tensor:
+    """Rows of a packed sequence, each of its sequences from its last step to its first.
+
+    Args:
+        sizes: Number of sequences that have a step, b = sizes[0] >= sizes[1] >= ...
+
+    Returns:
+        (sum of lengths,); the first b are the last steps, longest sequence first.
+    """
+    counts = torch.tensor(sizes)
+    starts = counts.cumsum(0) - counts  # first row of each step
+    inside = counts[:, None] > torch.arange(sizes[0])  # (steps, sequences)
+    mirrored = inside.sum(0) - 1 - torch.arange(len(sizes))[:, None]
+    return (starts[mirrored] + torch.arange(sizes[0]))[inside]
+
+
+class _States(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        inputs: torch.Tensor,
+        rows: torch.Tensor,
+        sizes: list[int],
+        weight: torch.Tensor,
+        bias: torch.Tensor,
+    ) -> torch.Tensor:
+        dims = weight.shape[1]
+        gates = inputs[rows]  # (sum of lengths, 3 D), becomes r, u and g
+        states, candidates = (inputs.new_empty(len(rows), dims) for _ in range(2))  # h', U_g h + b
+        recurrent, before = bias.expand(sizes[0], -1), inputs.new_zeros(sizes[0], dims)
+        steps = zip(*(x.split(sizes) for x in (gates, states, candidates)), strict=True)
+        for step, (gate, state, candidate) in enumerate(steps):
+            old = before[: len(gate)]
+            if step:  # h_0 is zero
+                recurrent = product(old, weight).add_(bias)
+            r, u, g = gate.chunk(3, 1)
+            gate[:, : 2 * dims].add_(recurrent[:, : 2 * dims]).sigmoid_()
+            candidate.copy_(recurrent[:, 2 * dims :])
+            g.addcmul_(r, candidate).tanh_()
+            torch.sub(old, g, out=state).mul_(u).add_(g)
+            before = state
+        ctx.save_for_backward(rows, gates, states, candidates, weight)
+        ctx.sizes, ctx.distinct = sizes, len(inputs)
+        return states
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, d_all: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        rows, gates, states, candidates, weight = ctx.saved_tensors
+        dims, sizes, first = weight.shape[1], ctx.sizes, ctx.sizes[0]
+        before = _states_before(states, sizes)
+        d_gates, d_recurrent = torch.empty_like(gates), torch.empty_like(gates)
+        d_states = states.new_zeros(first, dims)
+        arrays = [x.split(sizes) for x in (d_all, gates, before, candidates, d_gates, d_recurrent)]
+        for step in reversed(range(len(sizes))):
+            d_after, *parts = (array[step] for array in arrays)
+            d_state = d_states[: len(d_after)].add_(d_after)
+            _step_back(d_state, *parts)
+            if step:  # h_0 is zero
+                d_state.add_(product(parts[-1], weight.T))
+        d_inputs = gates.new_zeros(ctx.distinct, 3 * dims).index_add_(0, rows, d_gates)
+        d_weight = product(d_recurrent[first:].T, before[first:].T)
+        return d_inputs, None, None, d_weight, d_recurrent.sum(0)
+
+
+def _states_before(states: torch.Tensor, sizes: list[int]) -> torch.Tensor:
+    """The state that each step begins with, (sum of lengths, D)."""
+    after = states.split(sizes)
+    longer = zip(after, sizes[1:], strict=False)
+    return torch.cat([torch.zeros_like(after[0]), *(state[:size] for state, size in longer)])
+
+
+def _step_back(
+    d_state: torch.Tensor,
+    gate: torch.Tensor,
+    old: torch.Tensor,
+    candidate: torch.Tensor,
+    d_gate: torch.Tensor,
+    d_recurrent: torch.Tensor,
+) -> None:
+    """Fill the gradients of one step's r, u and g, before their functions, and of U h + b; of
+    `d_state` stays what reaches h by way of u * h.
+    """
+    r, u, g = gate.chunk(3, 1)
+    d_r, d_u, d_g = d_gate.chunk(3, 1)
+    torch.mul(d_state * (1 - u), 1 - g * g, out=d_g)
+    torch.mul(d_state * (old - g), u * (1 - u), out=d_u)
+    torch.mul(d_g * candidate, r * (1 - r), out=d_r)
+    d_recurrent.copy_(d_gate)
+    d_recurrent.chunk(3, 1)[2].mul_(r)
+    d_state.mul_(u)

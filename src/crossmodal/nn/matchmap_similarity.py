@@ -1,0 +1,96 @@
+"""Similarity of an image and a clip from the similarities of their parts.
+
+    M_lt = <I_l, A_t>                        positions l of the image, steps t of the clip
+
+    SISA = mean_l mean_t M      MISA = mean_t max_l M      SIMA = mean_l max_t M
+
+Plain inner products, no normalisation. Source: Harwath et al., Jointly discovering visual objects
+and spoken words, ECCV 2018.
+"""
+
+from typing import Literal
+
+import torch
+
+Similarity = Literal["sisa", "misa", "sima"]
+BLOCK_ELEMENTS = 2**25  # of matchmaps, held at once
+
+
+def pool_positions(positions: torch.Tensor, similarity: Similarity) -> torch.Tensor:
+    """What the similarity needs of images (n, l, d): for SISA only the mean position, (n, 1, d)."""
+    return positions.mean(1, keepdim=True) if similarity == "sisa" else positions
+
+
+def pool_steps(
+    steps: torch.Tensor, counts: torch.Tensor, similarity: Similarity
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """What the similarity needs of clips (m, t, d): for SISA only the mean step, (m, 1, d).
+
+    Args:
+        steps: Steps, padded with anything.
+        counts: How many steps each clip has, (m,).
+        similarity: Which.
+
+    Returns:
+        Steps and their counts.
+    """
+    if similarity != "sisa":
+        return steps, counts
+    inside = steps_inside(steps, counts)[:, :, None]  # (m, t, 1)
+    means = steps.where(inside, 0).sum(1, keepdim=True) / inside.sum(1, keepdim=True)
+    return means, torch.ones_like(counts)
+
+
+def paired_scores(
+    positions: torch.Tensor, steps: torch.Tensor, counts: torch.Tensor, similarity: Similarity
+) -> torch.Tensor:
+    """Score of image i and clip i, (b,).
+
+    Args:
+        positions: (b, l, d).
+        steps: (b, t, d), padded with anything finite.
+        counts: How many steps each clip has, (b,).
+        similarity: Which.
+    """
+    maps = positions @ steps.transpose(1, 2)  # (b, l, t)
+    return _reduce(maps, steps_inside(steps, counts)[:, None], similarity)
+
+
+def all_scores(
+    positions: torch.Tensor, steps: torch.Tensor, counts: torch.Tensor, similarity: Similarity
+) -> torch.Tensor:
+    """Score of every image and every clip, (n, m), a block of images at a time.
+
+    Args:
+        positions: (n, l, d).
+        steps: (m, t, d), padded with anything finite.
+        counts: How many steps each clip has, (m,).
+        similarity: Which.
+    """
+    inside = steps_inside(steps, counts)[:, None]  # (m, 1, t)
+    size = max(1, BLOCK_ELEMENTS // (positions.shape[1] * steps.shape[0] * steps.shape[1]))
+    blocks = [
+        _reduce(torch.einsum("nld,mtd->nmlt", block, steps), inside, similarity)
+        for block in positions.split(size)
+    ]
+    return torch.cat(blocks)
+
+
+def steps_inside(steps: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
+    """Which steps are of the clip, not of its padding: (m, t).
+
+    Args:
+        steps: (m, t, d).
+        counts: How many steps each clip has, (m,).
+    """
+    indices = torch.arange(steps.shape[1], device=steps.device)
+    return indices < counts.to(steps.device)[:, None]
+
+
+def _reduce(maps: torch.Tensor, inside: torch.Tensor, similarity: Similarity) -> torch.Tensor:
+    """Scores (...) of matchmaps (..., l, t) whose steps `inside` (..., 1, t) count."""
+    if similarity == "sima":
+        return maps.masked_fill(~inside, -torch.inf).amax(-1).mean(-1)
+    steps = maps.amax(-2) if similarity == "misa" else maps.mean(-2)  # (..., t)
+    inside = inside.squeeze(-2)
+    return steps.where(inside, 0).sum(-1) / inside.sum(-1)

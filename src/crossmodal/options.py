@@ -1,0 +1,39 @@
+"""Options of plug-ins: one model per plug-in describes each of them once."""
+
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Count = Annotated[int, Field(gt=0)]
+Positive = Annotated[float, Field(gt=0)]
+NotNegative = Annotated[float, Field(ge=0)]
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class Strict(BaseModel):
+    """Unknown keys and wrong types are errors."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class Plugin:
+    """What is made of options: a dataset, a feature or a method.
+
+    A subclass describes its options in a class `Options(Strict)` inside of it, one
+    `Field(description=...)` each, with the unit where there is one.
+
+    Args:
+        options: Exactly the fields of `Options`.
+
+    Attributes:
+        options: The checked options.
+
+    Raises:
+        pydantic.ValidationError: If an option is unknown, missing, or out of its range.
+    """
+
+    Options: ClassVar[type[Strict]] = Strict
+    options: Any
+
+    def __init__(self, **options: Any) -> None:
+        self.options = self.Options(**options)

@@ -1,0 +1,48 @@
+"""How many test items a table rests on, and what chance makes of them, in words."""
+
+from typing import Any
+
+from crossmodal.config.schema import Experiment, Table
+
+FEW = 100  # test items, below which a table warns
+TOLD = ("mAP", "R@10")  # metrics, where the table has them
+DECIMALS = {"mAP": 3, "R@": 1}
+
+
+def chance(
+    table: Table, experiments: dict[str, Experiment], runs: dict[str, list[dict[str, Any]]]
+) -> list[str]:
+    """A paragraph for each dataset and protocol of a table.
+
+    Args:
+        table: What the table shows.
+        experiments: The table's experiments by name.
+        runs: Metrics of each experiment's seeds, from `evaluate` or `evaluate_intra_modal`; an
+            experiment without any has no paragraph.
+    """
+    sentences = (
+        _sentence(table, experiments[name].dataset, run)
+        for name in table.experiments
+        for run in runs.get(name, [])[:1]
+    )
+    return list(dict.fromkeys(sentences))
+
+
+def _sentence(table: Table, dataset: str, run: dict[str, Any]) -> str:
+    spreads = run["spread_of_chance"]
+    known = [m for m in table.metrics if all(m in spread for spread in spreads.values())]
+    told = [m for m in known if m in TOLD] or known[:1]
+    parts = [
+        f"{metric} {run['controls']['constant'][direction][metric]:.{_digits(metric)}f} ± "
+        f"{spread[metric]:.{_digits(metric)}f} {direction}"
+        for metric in told
+        for direction, spread in spreads.items()
+    ]
+    items = run["test_items"]
+    text = f"; chance is {', '.join(parts)}" if parts else ""
+    few = f" **Fewer than {FEW} test items: small differences are noise.**" if items < FEW else ""
+    return f"`{dataset}`: {items:,} test items{text}.{few}"
+
+
+def _digits(metric: str) -> int:
+    return next(digits for prefix, digits in DECIMALS.items() if metric.startswith(prefix))

@@ -1,0 +1,123 @@
+"""Embedding files: the validation and test splits as a fitted method embeds them.
+
+Layout: per split and modality `embeddings` (rows, ...), `ids` (rows,), `items` (rows,) the index of
+the item of each row and, where the dataset has labels, `labels` (rows, C); attribute `model`, the
+facts of the fit as JSON; attribute `made`, provenance as JSON; attribute `modalities`, first and
+second view.
+"""
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import h5py
+
+from crossmodal.config import plugins
+from crossmodal.data.feature_file import DAMAGE
+from crossmodal.data.split import Split
+from crossmodal.errors import CrossmodalError
+from crossmodal.io import hdf5
+from crossmodal.io.files import replacing
+from crossmodal.learning.contract import score
+from crossmodal.learning.method import Direction, Method
+from crossmodal.learning.selection import directions, pools
+from crossmodal.metrics.retrieval import Pool, ScoreRows
+
+SPLITS = ("validation", "test")
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """What a method embedded.
+
+    Args:
+        facts: Facts of the fit, as in model.json.
+        splits: 'validation' and 'test' -> modality -> pool, first and second view.
+        ids: Ids of the test split's rows by modality.
+    """
+
+    facts: dict[str, Any]
+    splits: dict[str, dict[str, Pool]]
+    ids: dict[str, list[str]]
+
+    @cached_property
+    def method(self) -> Method:
+        """The method with the options that were chosen; it can score, not embed."""
+        return plugins.make("methods", self.facts["plugin"], self.facts["options"], "options")
+
+    @property
+    def by_label(self) -> bool:
+        """Whether what shares a label is relevant, or only the own item."""
+        labelled = all(pool.labels is not None for pool in self.splits["test"].values())
+        return self.method.task == "category" and labelled
+
+    def directions(self) -> list[Direction]:
+        """Query and gallery of both directions."""
+        return directions(list(self.ids))
+
+    def scorer(self, split: str, query: str, gallery: str) -> ScoreRows:
+        """The method's scores (rows, n) of queries of one modality against a gallery."""
+        queries, documents = (self.splits[split][m].embeddings for m in (query, gallery))
+        return lambda rows: score(self.method, queries[rows], documents, (query, gallery))
+
+
+def write_embeddings(
+    path: Path,
+    facts: dict[str, Any],
+    method: Method,
+    splits: dict[str, Split],
+    made: dict[str, Any],
+) -> None:
+    """Embed and write atomically, one split after the other.
+
+    Args:
+        path: The embedding file.
+        facts: Facts of the fit.
+        method: The fitted method.
+        splits: One of each name in `SPLITS`.
+        made: Provenance of the file.
+    """
+    with replacing(path) as temporary, hdf5.create(temporary) as file:
+        modalities = list(splits["test"].views)[:2]
+        for attribute, value in (("model", facts), ("made", made), ("modalities", modalities)):
+            hdf5.describe(file, attribute, json.dumps(value))
+        for name, split in splits.items():
+            for modality, pool in pools(method, split).items():
+                ids = split.views[modality].ids
+                _write_pool(file.create_group(f"{name}/{modality}"), pool, ids)
+
+
+def _write_pool(group: h5py.Group, pool: Pool, ids: list[str]) -> None:
+    hdf5.store(group, "embeddings", pool.embeddings)
+    hdf5.store(group, "items", pool.items)
+    hdf5.store_strings(group, "ids", ids)
+    if pool.labels is not None:
+        hdf5.store(group, "labels", pool.labels)
+
+
+def read_embeddings(path: Path) -> Embedded:
+    """Read an embedding file.
+
+    Raises:
+        CrossmodalError: If it is missing or corrupt.
+    """
+    try:
+        with h5py.File(path) as file:
+            facts = json.loads(file.attrs["model"])
+            modalities = json.loads(file.attrs["modalities"])
+            splits = {
+                split: {m: _read_pool(file[split][m]) for m in modalities} for split in SPLITS
+            }
+            ids = {m: file["test"][m]["ids"].asstr()[()].tolist() for m in modalities}
+            return Embedded(facts, splits, ids)
+    except DAMAGE as error:
+        raise CrossmodalError(
+            f"{path}: corrupt or truncated embedding file ({error}); delete it and run again"
+        ) from error
+
+
+def _read_pool(group: h5py.Group) -> Pool:
+    labels = group["labels"][()] if "labels" in group else None
+    return Pool(group["embeddings"][()], group["items"][()], labels)

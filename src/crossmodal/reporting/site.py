@@ -1,0 +1,134 @@
+"""The site of a suite: all its numbers, where they come from and what they cost, on one page."""
+
+import json
+import re
+from collections.abc import Iterable
+from html import escape
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from crossmodal.errors import CrossmodalError
+from crossmodal.reporting.costs import costs
+from crossmodal.reporting.tables import LOWER_IS_BETTER
+
+PAGE = Path(__file__).with_name("site_page")
+NUMBERS = ("published", "reproduced", "spread", "seeds", "difference")
+HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
+EVERYWHERE, BOTH = "Everywhere", "both"
+
+
+def number_rows(table: str, rows: Iterable[dict[str, str]]) -> list[dict[str, Any]]:
+    """Numbers of a table's CSV, null where there is none.
+
+    Args:
+        table: Its key.
+        rows: Rows of the CSV, see `tables.COLUMNS`.
+    """
+    return [
+        {
+            **{name: row[name] for name in ("experiment", "row", "dataset", "direction", "metric")},
+            **{name: float(row[name]) if row[name] else None for name in NUMBERS},
+            "table": table,
+            "lower": row["metric"] in LOWER_IS_BETTER,
+        }
+        for row in rows
+    ]
+
+
+def facts_of(runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """Where an experiment's numbers come from, and what they cost: means over its seeds.
+
+    Args:
+        runs: Metrics of each seed, from `evaluate`.
+    """
+    models = [run["model"] for run in runs]
+    spent = [_flat(costs(run)) for run in runs]
+    return {
+        "plugin": models[0]["plugin"],
+        "options": models[0]["options"],
+        "searched": [model["searched"] for model in models],
+        "seeds": [model["seed"] for model in models],
+        "validation": mean(model["validation"] for model in models),
+        "machine": models[0]["machine"],
+        "costs": {name: mean(found[name] for found in spent) for name in spent[0]},
+    }
+
+
+def _flat(found: dict[str, dict[str, float]]) -> dict[str, float]:
+    """Costs by name, with the direction before it where they are of one."""
+    return {
+        name if direction == BOTH else f"{direction}: {name}": value
+        for direction, part in found.items()
+        for name, value in part.items()
+    }
+
+
+def read_deviations(text: str) -> dict[str, list[list[str]]]:
+    """Decisions of each section of docs/deviations.md: what, decision, why.
+
+    Args:
+        text: Its Markdown.
+    """
+    _, *parts = HEADING.split(text)
+    sections = zip(parts[::2], parts[1::2], strict=True)
+    return {heading: _cells(content) for heading, content in sections}
+
+
+def _cells(content: str) -> list[list[str]]:
+    """Rows of the Markdown tables in a section, without their headers."""
+    lines = [line for line in content.splitlines() if line.startswith("|")]
+    cells = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
+    after = [i + 1 for i, row in enumerate(cells) if set("".join(row)) <= {"-", ":", "|"}]
+    return [row for i, row in enumerate(cells) if i + 1 not in after and i + 2 not in after]
+
+
+def sections_for(headings: Iterable[str], *names: str) -> list[str]:
+    """Headings that concern an experiment: what holds everywhere, and those that name its method,
+    its dataset or a part of its label.
+
+    Args:
+        headings: Of docs/deviations.md, lists of names.
+        names: Label, method and dataset.
+    """
+    words = {word for name in names for word in re.findall(r"[\w-]+", name.casefold())}
+    words |= {word.split("_")[0] for word in words}
+    return [
+        heading
+        for heading in headings
+        if heading == EVERYWHERE
+        or any(part.casefold() in words for part in re.split(r", | and ", heading))
+    ]
+
+
+def papers_of(table: str, suites: dict[str, list[str]], papers: Iterable[str]) -> list[str]:
+    """Papers that a table belongs to, as the names of the suites that have it say.
+
+    Args:
+        table: Its key.
+        suites: Tables of each suite.
+        papers: All papers.
+    """
+    found = {suite.split("_")[0].upper() for suite, tables in suites.items() if table in tables}
+    return sorted(found & {*papers})
+
+
+def to_html(title: str, content: dict[str, Any]) -> str:
+    """The page, which needs no other file.
+
+    Args:
+        title: Of the page.
+        content: What its script shows, as JSON.
+
+    Raises:
+        CrossmodalError: If a number is NaN or infinite, which JSON has not.
+    """
+    try:
+        data = json.dumps(content, allow_nan=False, separators=(",", ":"))
+    except ValueError as error:
+        raise CrossmodalError(f"the site has a number that is none ({error})") from error
+    data = data.replace("<", "\\u003c")  # or a caption could end the script
+    parts = {path.name: path.read_text(encoding="utf-8") for path in PAGE.iterdir()}
+    page = parts["index.html"].replace("{title}", escape(title))
+    page = page.replace("{style}", parts["site.css"]).replace("{script}", parts["site.js"])
+    return page.replace("{data}", data)

@@ -1,0 +1,58 @@
+"""Points of a figure: a metric against an option of experiments, or against their training."""
+
+from collections.abc import Iterator
+from statistics import mean, stdev
+from typing import Any
+
+from crossmodal.config.schema import Experiment, Figure
+from crossmodal.reporting.costs import COSTS
+from crossmodal.reporting.curves import LEARNING, SPREAD
+from crossmodal.reporting.tables import metrics_of
+
+POINTS = ["line", "x", "y", "spread", "seeds"]
+
+
+def option_points(
+    figure: Figure, experiments: dict[str, Experiment], runs: dict[str, list[dict[str, Any]]]
+) -> Iterator[list[Any]]:
+    """Rows of `POINTS`, one per experiment; the spread over seeds is empty where there is one.
+
+    Args:
+        figure: What is drawn; experiments that differ in x alone share a line.
+        experiments: The figure's experiments by name.
+        runs: Metrics of each experiment's seeds, as `evaluate` wrote them.
+    """
+    for name in figure.experiments:
+        values = [_value(run, figure) for run in runs[name]]
+        spread = stdev(values) if len(values) > 1 else ""
+        x = runs[name][0]["model"]["options"][figure.x]
+        yield [experiments[name].row(figure.x), x, mean(values), spread, len(values)]
+
+
+def step_points(
+    figure: Figure, experiments: dict[str, Experiment], curves: dict[str, list[dict[str, str]]]
+) -> Iterator[list[Any]]:
+    """Rows of `POINTS`, one per experiment and step at which y was logged.
+
+    Args:
+        figure: What is drawn; each experiment is a line.
+        experiments: The figure's experiments by name.
+        curves: Learning curve of each experiment, rows of `curves.LEARNING`.
+    """
+    column = f"{figure.y} {figure.direction}" if figure.direction else figure.y
+    for name in figure.experiments:
+        for row in curves[name]:
+            if row.get(column):
+                step = float(row[LEARNING[0]])
+                spread = row.get(SPREAD + column, "")
+                yield [experiments[name].row(), step, float(row[column]), spread, ""]
+
+
+def _value(run: dict[str, Any], figure: Figure) -> float:
+    """One number of a run: of the figure's direction, of both together, or their mean or sum."""
+    found, metric = metrics_of(run, [figure.y]), figure.y
+    for part in (figure.direction,) if figure.direction else ("average", "both"):
+        if metric in found.get(part, {}):
+            return found[part][metric]
+    values = [metrics[metric] for d, metrics in found.items() if "-to-" in d]
+    return sum(values) if metric in COSTS else mean(values)

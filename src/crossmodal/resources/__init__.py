@@ -1,0 +1,1 @@
+"""What jobs need of a machine, estimated before they run."""

@@ -1,0 +1,156 @@
+"""The page's server: a page, searches, and the media of what was found.
+
+It answers requests of its own page alone: of known hosts, against names that are made to point
+here, and for searches with a content type that a page from elsewhere may not send unasked. What is
+uploaded stays in memory, is decoded like any item, and is forgotten. Media go out encoded anew, so
+that no file is handed to the browser as it is.
+"""
+
+import io
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from threading import Lock
+from typing import Annotated, Any
+
+import soundfile
+from fastapi import FastAPI, HTTPException, Query, Request, Response
+from fastapi.responses import JSONResponse
+from fastapi.staticfiles import StaticFiles
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+
+from crossmodal.errors import CrossmodalError
+from crossmodal.features.logmel import RATE, read_speech
+from crossmodal.io.image_files import read_image
+from crossmodal.search.searcher import Searcher
+
+PAGE = Path(__file__).with_name("page")
+UPLOAD_BYTES = 10 * 2**20
+TEXT_BYTES = 10_000
+MOST = 100  # results of a search
+SIDE = 320  # pixels
+KIND = "application/octet-stream"
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+        "img-src 'self' blob:; media-src 'self' blob:; base-uri 'none'; form-action 'none'; "
+        "frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+def make_application(
+    searchers: Sequence[Searcher], hosts: Sequence[str], *, threads: int, approximate: bool
+) -> FastAPI:
+    """The server.
+
+    Args:
+        searchers: One for each model.
+        hosts: Names under which it may be asked; `*` is any.
+        threads: Processors that a search may use.
+        approximate: See `Index.search`.
+    """
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=[*hosts], www_redirect=False)
+    turn = Lock()  # one search at a time has all processors
+
+    @app.middleware("http")
+    async def add_headers(
+        request: Request, answer: Callable[[Request], Awaitable[Response]]
+    ) -> Response:
+        response = await answer(request)
+        response.headers.update(HEADERS)
+        return response
+
+    @app.exception_handler(CrossmodalError)
+    def refuse(request: Request, error: CrossmodalError) -> JSONResponse:
+        return JSONResponse({"detail": str(error)}, 400)
+
+    def searcher(model: int) -> Searcher:
+        if model not in range(len(searchers)):
+            raise HTTPException(404, "there is no such model")
+        return searchers[model]
+
+    @app.get("/models")
+    def models() -> list[dict[str, Any]]:
+        return [
+            {"name": s.name, "searches": {query: s.targets(query) for query in s.model.modalities}}
+            for s in searchers
+        ]
+
+    @app.post("/search/{model}")
+    async def search(
+        model: int,
+        request: Request,
+        by: str,
+        among: str | None = None,
+        count: Annotated[int, Query(ge=1, le=MOST)] = 12,
+    ) -> list[dict[str, Any]]:
+        found = searcher(model)
+        content = await _upload(request, TEXT_BYTES if by == "text" else UPLOAD_BYTES)
+
+        def find() -> list[dict[str, Any]]:
+            with turn:
+                query = _query(by, content)
+                how = {"count": count, "threads": threads, "approximate": approximate}
+                return [asdict(item) for item in found.find(by, query, among=among, **how)]
+
+        return await run_in_threadpool(find)
+
+    @app.get("/media/{model}/{modality}")
+    def media(model: int, modality: str, id: str) -> Response:
+        found = searcher(model)
+        if modality not in found.model.modalities:
+            raise HTTPException(404, "there is no such modality")
+        try:
+            content = found.gallery(modality).media(id)
+        except KeyError as error:
+            raise HTTPException(404, "there is no such item") from error
+        if not content:
+            raise HTTPException(404, "the item has no file")
+        return _picture(content) if modality == "image" else _sound(content)
+
+    app.mount("/", StaticFiles(directory=PAGE, html=True))
+    return app
+
+
+async def _upload(request: Request, most: int) -> bytes:
+    """The body of a request, which is refused as soon as it is too large."""
+    if request.headers.get("content-type") != KIND:
+        raise HTTPException(415, f"the content type must be {KIND}")
+    content = bytearray()
+    async for part in request.stream():
+        content += part
+        if len(content) > most:
+            raise HTTPException(413, f"larger than {most:,} bytes")
+    return bytes(content)
+
+
+def _query(modality: str, content: bytes) -> Any:
+    """What `Model.embed` takes, decoded here, so that errors name the upload."""
+    if modality == "text":
+        try:
+            return content.decode()
+        except UnicodeDecodeError as error:
+            raise CrossmodalError("the text is not UTF-8") from error
+    if modality == "image":
+        return read_image(content, "the picture")
+    return read_speech(content, "the recording").numpy(), RATE
+
+
+def _picture(content: bytes) -> Response:
+    image, stream = read_image(content, "the picture"), io.BytesIO()
+    image.thumbnail((SIDE, SIDE))
+    image.save(stream, "JPEG", quality=85)
+    return Response(stream.getvalue(), media_type="image/jpeg")
+
+
+def _sound(content: bytes) -> Response:
+    samples, stream = read_speech(content, "the recording"), io.BytesIO()
+    soundfile.write(stream, samples.numpy(), RATE, format="WAV")
+    return Response(stream.getvalue(), media_type="audio/wav")

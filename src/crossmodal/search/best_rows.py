@@ -1,0 +1,61 @@
+"""The best rows of a gallery for each query, exactly, in blocks of bounded memory."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from crossmodal.errors import CrossmodalError
+
+BLOCK_BYTES = 64 * 2**20
+
+ScoreBlock = Callable[[np.ndarray], np.ndarray]
+
+
+def best_rows(
+    score: ScoreBlock,
+    gallery: np.ndarray,
+    count: int,
+    *,
+    threads: int = 1,
+    block_bytes: int = BLOCK_BYTES,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of the highest scores, best first; of equal ones the first rows of the gallery.
+
+    Args:
+        score: Scores (q, b) of all queries against a block (b, ...) of the gallery.
+        gallery: All rows, (n, ...), which may be memory-mapped.
+        count: How many rows are wanted.
+        threads: Blocks worked on at the same time.
+        block_bytes: Size of a block; it has at least one row.
+
+    Returns:
+        Rows (q, k) and their scores (q, k), k the smaller one of `count` and n.
+
+    Raises:
+        CrossmodalError: If a score is NaN.
+    """
+    size = max(1, block_bytes // max(1, gallery[:1].nbytes))
+
+    def best_of(start: int) -> tuple[np.ndarray, np.ndarray]:
+        scores = score(gallery[start : start + size])
+        if np.isnan(scores).any():
+            raise CrossmodalError("a score is NaN; the model cannot compare this query")
+        rows = np.stack([_first(row, count) for row in scores])
+        return rows + start, np.take_along_axis(scores, rows, 1)
+
+    with ThreadPoolExecutor(threads) as pool:
+        parts = list(pool.map(best_of, range(0, len(gallery), size)))
+    rows, scores = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
+    best = np.stack([_first(row, count) for row in scores])
+    return np.take_along_axis(rows, best, 1), np.take_along_axis(scores, best, 1)
+
+
+def _first(scores: np.ndarray, count: int) -> np.ndarray:
+    """Columns of the highest of `scores` (n,), best first, equal ones in order."""
+    if count < len(scores):
+        least = np.partition(scores, -count)[-count]
+        columns = np.flatnonzero(scores >= least)
+    else:
+        columns = np.arange(len(scores))
+    return columns[np.argsort(-scores[columns], kind="stable")][:count]

@@ -1,0 +1,202 @@
+"""What is searched: items of one modality, of a dataset's split or of any folder."""
+
+from abc import ABC, abstractmethod
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from crossmodal.data.feature_file import Ragged, read_features
+from crossmodal.data.prepared import Prepared
+from crossmodal.errors import CrossmodalError
+from crossmodal.learning.model import ARGUMENTS, Model
+
+SUFFIXES = {
+    "image": (
+        *(".avif", ".bmp", ".gif", ".heic", ".heif", ".jpeg", ".jpg"),
+        *(".png", ".ppm", ".tif", ".tiff", ".webp"),
+    ),
+    "text": (".txt",),
+    "speech": (".aif", ".aiff", ".flac", ".mp3", ".oga", ".ogg", ".opus", ".wav"),
+}
+
+
+class Gallery(ABC):
+    """Items of one modality.
+
+    Attributes:
+        name: Where they are, for messages.
+        modality: 'image', 'text' or 'speech'.
+    """
+
+    name: str
+    modality: str
+
+    @abstractmethod
+    def stamp(self) -> Any:
+        """What changes, as JSON, when the items do."""
+
+    @abstractmethod
+    def embed(self, model: Model) -> tuple[list[str], np.ndarray]:
+        """Ids of all items, (n,), and their embeddings, (n, ...).
+
+        Raises:
+            CrossmodalError: If there are none, or one cannot be embedded.
+        """
+
+    @abstractmethod
+    def text(self, id: str) -> str:
+        """What an item says; empty if that is unknown."""
+
+    @abstractmethod
+    def labels(self, id: str) -> tuple[str, ...]:
+        """Labels of an item."""
+
+    @abstractmethod
+    def media(self, id: str) -> bytes:
+        """The encoded image or speech of an item; empty if it has none."""
+
+
+class SplitGallery(Gallery):
+    """A split of a prepared dataset, as the pipeline sees it.
+
+    Args:
+        dataset: Folder of the prepared dataset.
+        split: 'train', 'validation' or 'test'.
+        modality: Of the items.
+        feature: Feature file of that modality.
+    """
+
+    def __init__(self, dataset: Path, split: str, modality: str, feature: Path) -> None:
+        self.name, self.modality = f"{dataset.name}, {split}", modality
+        self._split, self._feature, self._prepared = split, feature, Prepared(dataset)
+
+    def stamp(self) -> Any:
+        """Names, sizes and times of the files that say what the items are."""
+        splits = self._prepared.folder / "splits.csv"
+        return [self._split, *(_stamp(path) for path in (splits, self._feature))]
+
+    def embed(self, model: Model) -> tuple[list[str], np.ndarray]:
+        """Embeddings of the rows of the feature file."""
+        items = {item.id for item in self._prepared.split(self._split)}
+        found = read_features(self._feature, items)
+        if not found.ids:
+            raise CrossmodalError(f"{self.name}: the split has no {self.modality}")
+        if found.meta != model.features[self.modality]:
+            raise CrossmodalError(
+                f"{self._feature}: was extracted otherwise than for the model; train it again"
+            )
+        rows = found.features
+        rows = [rows[i] for i in range(len(rows))] if isinstance(rows, Ragged) else rows
+        return found.ids, model.embed_features(self.modality, rows)
+
+    def text(self, id: str) -> str:
+        """The caption; of an item all of them."""
+        captions = [self._captions[id]] if id in self._captions else self._prepared.captions_of[id]
+        return " · ".join(caption.text for caption in captions)
+
+    def labels(self, id: str) -> tuple[str, ...]:
+        """Labels of the item."""
+        return self._items[self._captions[id].item if id in self._captions else id].labels
+
+    def media(self, id: str) -> bytes:
+        """A member of the dataset's media.zip."""
+        if self.modality == "image":
+            member = self._items[id].image
+        else:
+            member = self._captions[id].audio if id in self._captions else ""
+        return self._prepared.read(member) if member else b""
+
+    @cached_property
+    def _items(self) -> dict[str, Any]:
+        return {item.id: item for item in self._prepared.items}
+
+    @cached_property
+    def _captions(self) -> dict[str, Any]:
+        return {caption.id: caption for caption in self._prepared.captions}
+
+
+class FolderGallery(Gallery):
+    """The files of a folder and of all folders in it; of text files, the lines.
+
+    An id is the path of the file in the folder; of a line, also its number. Hidden files do not
+    count.
+
+    Args:
+        folder: The folder.
+        modality: Of the items.
+
+    Raises:
+        CrossmodalError: If the folder has no file of that modality.
+    """
+
+    def __init__(self, folder: Path, modality: str) -> None:
+        self.name, self.modality, self._folder = str(folder), modality, folder
+        if not folder.is_dir():
+            raise CrossmodalError(f"{folder}: is no folder; name one with --in")
+        self._files = sorted(
+            path
+            for path in folder.rglob("*")
+            if path.suffix.lower() in SUFFIXES[modality]
+            and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+            and path.is_file()
+        )
+        if not self._files:
+            raise CrossmodalError(
+                f"{folder}: no {modality} is here; looked for {', '.join(SUFFIXES[modality])}"
+            )
+
+    def stamp(self) -> Any:
+        """Names, sizes and times of all files."""
+        return [_stamp(path) for path in self._files]
+
+    def embed(self, model: Model) -> tuple[list[str], np.ndarray]:
+        """Embeddings of all files, or lines."""
+        if not self._entries:
+            raise CrossmodalError(f"{self.name}: all lines of its text files are blank")
+        items = {ARGUMENTS[self.modality]: list(self._entries.values())}
+        return list(self._entries), model.embed(**items, label=f"index {self.name}")
+
+    @cached_property
+    def _entries(self) -> dict[str, Path | str]:
+        """Path of each file, or content of each line."""
+        if self.modality != "text":
+            return {self._id(path): path for path in self._files}
+        return {
+            f"{self._id(path)}:{number}": line.strip()
+            for path in self._files
+            for number, line in enumerate(_lines(path), 1)
+            if line.strip()
+        }
+
+    def _id(self, path: Path) -> str:
+        return path.relative_to(self._folder).as_posix()
+
+    def text(self, id: str) -> str:
+        """The line, if it is one."""
+        return self._entries[id] if self.modality == "text" else ""
+
+    def labels(self, id: str) -> tuple[str, ...]:
+        """None are known."""
+        return ()
+
+    def media(self, id: str) -> bytes:
+        """The file."""
+        return b"" if self.modality == "text" else self._entries[id].read_bytes()
+
+
+def _stamp(path: Path) -> tuple[str, int, int]:
+    """Name, size and time of a file."""
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise CrossmodalError(f"{path}: {error.strerror}; run the workflow for it first") from error
+    return str(path.resolve()), found.st_size, found.st_mtime_ns
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise CrossmodalError(f"{path}: cannot be read as UTF-8 text ({error})") from error

@@ -1,0 +1,153 @@
+"""Explain an entry of params.yaml: what holds for it, where it is said, and what it means."""
+
+import json
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from pathlib import Path
+from types import NoneType
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+
+from crossmodal.config import plugins
+from crossmodal.config.groups import Layers, based
+from crossmodal.config.overlays import read_files
+from crossmodal.config.params import Params, read
+from crossmodal.config.schema import Settings
+from crossmodal.data.changes import Changes
+from crossmodal.errors import CrossmodalError, unknown
+from crossmodal.io.text_table import print_table
+
+SETTINGS = ("label", "dataset", "relevance", "method", "seeds")
+GROUP = ("experiment", "row", "method", "dataset")
+EXPERIMENT = ("option", "value", "where", "meaning")
+ENTRY = ("option", "type", "value", "where", "meaning")
+TYPES = {int: "integer", float: "number", str: "text", bool: "true | false", NoneType: "null"}
+
+
+def describe(name: str, path: Path, overlays: Sequence[Path] = ()) -> None:
+    """Print what params.yaml says of each entry of a name.
+
+    Args:
+        name: An experiment, a group of experiments, a method, a feature or a dataset.
+        path: params.yaml.
+        overlays: Files laid over it.
+
+    Raises:
+        CrossmodalError: If there is no such entry; the message has those of similar names.
+    """
+    params, written = read(path, *overlays), read_files([path, *overlays])
+    kinds = [kind for kind in plugins.BASES if name in getattr(params, kind)]
+    made = [e for e in params.experiments if is_of(params, e, name)]
+    if name in params.experiments:
+        of = params.layers_of(name)[0][0].split(".")[1]
+        print_table(f"{name}, of experiments.{of}", EXPERIMENT, experiment(params, written, name))
+        print(_alone(params, name))
+    elif made:
+        print_table(f"experiments.{name}: {len(made)} experiments", GROUP, group(params, made))
+        print()
+    for kind in kinds:
+        plugin = plugins.load(kind, params.plugin(kind, name)["plugin"])
+        title = f"{kind}.{name}: {plugins.summary(plugin)}"
+        print_table(title, ENTRY, entry(params, written, kind, name))
+        print()
+    if not (made or kinds):
+        known = {n for kind in (*plugins.BASES, "experiments") for n in getattr(params, kind)}
+        found = unknown(name, known | params.groups.keys())
+        raise CrossmodalError(f"experiments, methods, features, datasets: {found}")
+
+
+def is_of(params: Params, experiment: str, name: str) -> bool:
+    """Whether an experiment is the one of a name, or belongs to the group or grid of it."""
+    at = params.layers_of(experiment)[0][0].split(".")
+    return name in (experiment, at[1]) or experiment.startswith(f"{name}-")
+
+
+def group(params: Params, made: list[str]) -> Iterator[tuple[str, ...]]:
+    """Each experiment of a group: its name, row, method and dataset."""
+    for name in made:
+        spec = params.experiments[name]
+        yield name, spec.row(), spec.method, spec.dataset
+
+
+def experiment(params: Params, written: Any, name: str) -> Iterator[tuple[str, ...]]:
+    """What holds for an experiment: key, value, address and meaning of each of its settings."""
+    spec, layers, job = params.experiments[name], params.layers_of(name), params.fit_job(name)
+    fields = Settings.model_fields
+    own = params.methods[spec.method]
+    called = f"methods.{spec.method}.{'published' if 'published' in own else 'label'}"
+    for key in SETTINGS:
+        value = getattr(spec, key)
+        at = _origin(layers, key) or key
+        yield key, _shown(params.seeds if value is None else value), at, _meaning(fields[key])
+    for kind in ("views", "search", "published"):
+        for key, value in dict(getattr(spec, kind) or {}).items():
+            if value:
+                at = _origin(layers, kind, key) or called  # of `published.method` alone
+                yield f"{kind}.{key}", _shown(value), at, _meaning(fields[kind])
+    changes = spec.changes.model_dump(exclude_unset=True) if spec.changes else {}
+    for key, value in changes.items():
+        at = _origin(layers, "changes", key)
+        yield f"changes.{key}", _shown(value), at, _meaning(Changes.model_fields[key])
+    options = plugins.load("methods", job["plugin"]).Options.model_fields
+    method = [
+        (at, {"options": said}) for at, said in based(written["methods"], "methods")[spec.method]
+    ]
+    for key, value in job["options"].items():
+        at = _origin(layers, "grid", key) or _origin(layers, "options", key)
+        at = at or _origin(method, "options", key, "")
+        yield f"options.{key}", _shown(value), at, _meaning(options[key])
+
+
+def entry(params: Params, written: Any, kind: str, name: str) -> Iterator[tuple[str, ...]]:
+    """What holds for a method, feature or dataset: option, type, value, address and meaning."""
+    found = params.plugin(kind, name)
+    fields = plugins.load(kind, found["plugin"]).Options.model_fields
+    layers = [(at, {"": said}) for at, said in based(written[kind], kind)[name]]
+    for option, value in found["options"].items():
+        field, at = fields[option], _origin(layers, "", option, "")
+        yield option, type_name(field.annotation), _shown(value), at, _meaning(field)
+
+
+def type_name(annotation: Any) -> str:
+    """What a value may be, in words of YAML."""
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if origin is Literal:
+        return " | ".join(map(str, inner))
+    if origin is Annotated:
+        return type_name(inner[0])
+    if origin in (list, tuple):
+        return f"list of {type_name(inner[0])}"
+    if origin is dict:
+        return f"{type_name(inner[0])}: {type_name(inner[1])}"
+    if inner:
+        return " | ".join(map(type_name, inner))
+    fields = getattr(annotation, "model_fields", None)
+    return f"map of {', '.join(fields)}" if fields else TYPES.get(annotation, "any")
+
+
+def _alone(params: Params, name: str) -> str:
+    """How to change an experiment of a group, but no other."""
+    if params.experiments[name].grid or name in params.groups:
+        return ""
+    return f"to change it alone: dvc exp run -S +experiments.{name}.options.<option>=<value>\n"
+
+
+def _origin(layers: Layers, key: str, part: str = "", below: str | None = None) -> str:
+    """Address of the last layer that says something; of a row's name, of which it follows."""
+    for address, said in reversed(layers):
+        if key in said and (not part or part in (said[key] or {})):
+            path = [address, key if below is None else below, part]
+            return ".".join(filter(None, path))
+    return ""
+
+
+def _shown(value: Any) -> str:
+    """A value as params.yaml has it, where an exponent without a point would be text."""
+    if isinstance(value, float):
+        return f"{Decimal(str(value)):f}"
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _meaning(field: FieldInfo) -> str:
+    return field.description or ""

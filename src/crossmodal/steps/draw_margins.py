@@ -1,0 +1,85 @@
+"""Margins of a training by epoch: figures 3 to 6 of Semedo and Magalhaes, ACM MM 2019."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+
+from crossmodal.errors import CrossmodalError
+from crossmodal.io.files import read_csv
+from crossmodal.reporting.figures import STYLE, save
+from crossmodal.workflow.records import verified
+
+COLUMNS = 4
+PREFIX, BETWEEN = "margin ", " | "
+
+
+def draw_margins(spec: dict[str, Any], output: Path, curve: Path) -> None:
+    """Draw the mean margin of all triplets beside alpha(t), and then, for the triplets whose anchor
+    is of a category, the mean margin by the category of the negative.
+
+    Args:
+        spec: `title` of the figure.
+        output: The SVG.
+        curve: Learning curve with columns `epoch`, `alpha`, `margin` and `margin <a> | <b>`.
+
+    Raises:
+        CrossmodalError: If the method logged no margins.
+    """
+    verified([curve])
+    rows = read_csv(curve, ["epoch"])
+    if not rows or not {"alpha", "margin"} <= rows[0].keys():
+        raise CrossmodalError(f"{curve}: holds no margins; only the method `sam` logs them")
+    columns = {name: np.array([float(row[name]) for row in rows]) for name in rows[0]}
+    pairs = {
+        tuple(name.removeprefix(PREFIX).split(BETWEEN)): values
+        for name, values in columns.items()
+        if name.startswith(PREFIX)
+    }
+    categories = list(dict.fromkeys(name for pair in pairs for name in pair))
+    with plt.rc_context(STYLE):
+        height = -(-(1 + len(categories)) // COLUMNS)
+        figure, areas = plt.subplots(
+            height, COLUMNS, figsize=(3.2 * COLUMNS, 2.4 * height), layout="constrained"
+        )
+        first, *others = areas.flat
+        _draw_average(first, columns)
+        colours = dict(
+            zip(categories, plt.cm.tab20(np.linspace(0, 1, len(categories))), strict=True)
+        )
+        for area, category in zip(others, categories, strict=False):
+            _draw_category(area, category, columns["epoch"], pairs, colours)
+        for area in others[len(categories) :]:
+            area.set_axis_off()
+        handles = [plt.Line2D([], [], color=colour, label=c) for c, colour in colours.items()]
+        figure.legend(handles=handles, loc="outside right upper")
+        figure.suptitle(spec["title"])
+        figure.supxlabel("epoch")
+        save(figure, output)
+
+
+def _draw_average(area: Axes, columns: dict[str, np.ndarray]) -> None:
+    """Mean margin on the left axis, alpha(t) on the right one."""
+    area.plot(columns["epoch"], columns["margin"], label="mean margin")
+    area.set(title="all triplets", ylabel="mean margin")
+    right = area.twinx()
+    right.plot(columns["epoch"], columns["alpha"], "--", color="tab:green")
+    right.set_ylabel("alpha(t), dashed")
+    right.set_ylim(0, 1)
+
+
+def _draw_category(
+    area: Axes,
+    category: str,
+    epochs: np.ndarray,
+    pairs: dict[tuple[str, ...], np.ndarray],
+    colours: dict[str, np.ndarray],
+) -> None:
+    """One line per category of the negative."""
+    for pair, values in pairs.items():
+        if category in pair:
+            other = pair[pair[0] == category]
+            area.plot(epochs, values, color=colours[other])
+    area.set_title(category)

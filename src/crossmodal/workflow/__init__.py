@@ -1,0 +1,1 @@
+"""What the rules ask: jobs, code hashes, records and sharing."""

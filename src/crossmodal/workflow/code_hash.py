@@ -1,0 +1,107 @@
+"""Hash of the code that a job runs: a job is due when code changes that can change its output.
+
+What is hashed is the syntax tree of the job's modules, and of all that they import from the
+package, without comments, docstrings, descriptions of options, messages to the user and estimates
+of what a job needs.
+"""
+
+import ast
+import functools
+import hashlib
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[1]
+# what shows something to the user, or refuses files, and computes nothing
+MODULES = {"errors", "io.progress", "workflow.records"}
+FUNCTIONS = {"print", "warnings.warn"}
+# what estimates a job, and changes nothing of what it makes
+ESTIMATES = "resources"
+RETURNED = {"Extent", "Numbers", "Resources", "RowSize", "Workload"}
+
+
+@functools.cache
+def code(*modules: str) -> str:
+    """Hash of `modules` and of all that they import from the package, transitively.
+
+    Args:
+        modules: Full names, for example 'crossmodal.steps.train'.
+    """
+    found, todo = set(), set(modules)
+    while todo:
+        found |= todo
+        todo = {imported for name in todo for imported in _read(name)[1]} - found
+    hashes = (f"{name} {_read(name)[0]}\n" for name in sorted(found))
+    return hashlib.sha256("".join(hashes).encode()).hexdigest()[:16]
+
+
+@functools.cache
+def _files() -> dict[str, Path]:
+    """File of every module of the package, but of those that only show or estimate something."""
+    files = {_name(path): path for path in PACKAGE.rglob("*.py")}
+    return {name: path for name, path in files.items() if _computes(name.partition(".")[2])}
+
+
+def _computes(module: str) -> bool:
+    return module not in MODULES and module.split(".")[0] != ESTIMATES
+
+
+def _name(path: Path) -> str:
+    parts = (PACKAGE.name, *path.relative_to(PACKAGE).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+@functools.cache
+def _read(module: str) -> tuple[str, frozenset[str]]:
+    """Hash of a module's own code, and the modules of the package that importing it runs."""
+    reader = _Reader()
+    tree = reader.visit(ast.parse(_files()[module].read_bytes()))
+    # importing a.b.c runs a and a.b too
+    parents = {n.rsplit(".", depth)[0] for n in {*reader.imports, module} for depth in (1, 2, 3)}
+    imported = frozenset((reader.imports | parents) & _files().keys())
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest(), imported
+
+
+class _Reader(ast.NodeTransformer):
+    """Drops what is written for people alone, and notes what is imported.
+
+    Attributes:
+        imports: Names that may be modules: `from a import b` is a, and perhaps a.b.
+    """
+
+    def __init__(self) -> None:
+        self.imports: set[str] = set()
+
+    def visit_Import(self, node: ast.Import) -> ast.AST:
+        """Note the modules."""
+        self.imports |= {alias.name for alias in node.names}
+        return node
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
+        """Note the module, and what may be modules in it; drop what serves estimates."""
+        if f"{node.module}.".startswith(f"{PACKAGE.name}.{ESTIMATES}."):
+            return None
+        self.imports |= {f"{node.module}", *(f"{node.module}.{a.name}" for a in node.names)}
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST | None:
+        """Drop estimates."""
+        returned = isinstance(node.returns, ast.Name) and node.returns.id in RETURNED
+        return None if returned else self.generic_visit(node)
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        """Drop docstrings, and calls that show something."""
+        value = node.value
+        shows = isinstance(value, ast.Call) and ast.unparse(value.func) in FUNCTIONS
+        return None if shows or isinstance(value, ast.Constant) else self.generic_visit(node)
+
+    def visit_Raise(self, node: ast.Raise) -> ast.AST:
+        """Drop what an exception says, but not which one it is."""
+        if isinstance(node.exc, ast.Call):
+            node.exc = node.exc.func
+        return self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """Drop what `Field` says of an option."""
+        if isinstance(node.func, ast.Name) and node.func.id == "Field":
+            node.keywords = [word for word in node.keywords if word.arg != "description"]
+        return self.generic_visit(node)

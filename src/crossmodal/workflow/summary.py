@@ -1,0 +1,26 @@
+"""What a run of the workflow says when it ends."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+
+SHOWN = "results/"
+
+
+def summary(ran: Iterable[str], jobs: int, seconds: float, targets: Sequence[str]) -> str:
+    """What ran, what was there already, how long it took, and where to look.
+
+    Args:
+        ran: Rule of each job that ran.
+        jobs: Number of all jobs that the targets need.
+        seconds: How long it took.
+        targets: Files that were asked for.
+    """
+    rules = Counter(ran)
+    there = jobs - rules.total()
+    parts = ", ".join(f"{count} {rule}" for rule, count in rules.items())
+    lines = [f"jobs run in {timedelta(seconds=round(seconds))}: {parts or 'none'}"]
+    lines[0] += f"; done already: {there}" if there else ""
+    if found := [target for target in targets if target.startswith(SHOWN)]:
+        lines.append(f"look at {', '.join(found[:5])}{' ...' * (len(found) > 5)}")
+    return "\n".join(lines)

@@ -1,0 +1,33 @@
+"""What Snakemake is asked for: a name in it that params.yaml does not have is a typing error."""
+
+from collections.abc import Iterable
+from pathlib import PurePath
+
+from crossmodal.config.params import Params
+from crossmodal.errors import CrossmodalError, unknown
+
+# folder -> section of params.yaml that has the names of its files and folders
+NAMED = {
+    "results/tables": "tables",
+    "results/examples": "experiments",
+    "models": "experiments",
+    "embeddings": "experiments",
+    "data/prepared": "datasets",
+    "features": "datasets",
+}
+
+
+def refuse_unknown(targets: Iterable[str], params: Params) -> None:
+    """Check the names in targets, of which Snakemake would only say that there is no rule.
+
+    Raises:
+        CrossmodalError: With similar names.
+    """
+    for target in targets:
+        for folder, section in NAMED.items():
+            path = PurePath(target)
+            known = {*getattr(params, section)} | ({"all"} if section == "tables" else set())
+            if path.is_relative_to(folder) and path != PurePath(folder):
+                name = path.relative_to(folder).parts[0].partition(".")[0]
+                if name not in known:
+                    raise CrossmodalError(f"{target}: {section}: {unknown(name, known)}")

@@ -1,0 +1,165 @@
+"""The page that searches, in a real browser, with small models on a folder of hostile names."""
+
+import threading
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from crossmodal.search.searcher import Place, Searcher
+from tests.test_load import MODELS, contents, make_studio
+
+pytestmark = pytest.mark.browser
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+CAPTIONS = ["a red circle", "the big square", f"a green circle {HOSTILE}", "' onload=alert(2) \""]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The server of two models in a thread, what they find, and contents to search by."""
+    uvicorn = pytest.importorskip("uvicorn")
+    from crossmodal.search.application import make_application
+
+    root = tmp_path_factory.mktemp("studio")
+    for studio in make_studio(root, {name: MODELS[name] for name in ("cca", "sisa")}):
+        folder = root / "holiday"
+        folder.mkdir()
+        images = contents(studio, "image", [f"item{n}" for n in range(6)])
+        for number, image in enumerate(images):
+            (folder / f"{number} {HOSTILE.replace('/', '')}.png").write_bytes(image)
+        (folder / "captions.txt").write_text("\n".join(CAPTIONS))
+        clips = contents(studio, "speech", [f"item{n}#0" for n in range(4)])
+        for number, clip in enumerate(clips):
+            (folder / f"{number}.flac").write_bytes(clip)
+        place = Place(folder, "test", Path("params.yaml"))
+        models = [Path("models", name) for name in ("cca", "sisa")]
+        searchers = [Searcher(model, root / "weights", place) for model in models]
+        for searcher in searchers:
+            searcher.prepare()
+        app = make_application(searchers, ["127.0.0.1"], threads=1, approximate=False)
+        server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
+        thread = threading.Thread(target=server.run)
+        thread.start()
+        while not server.started:
+            time.sleep(0.01)
+        port = server.servers[0].sockets[0].getsockname()[1]
+        yield SimpleNamespace(
+            url=f"http://127.0.0.1:{port}/",
+            searchers=searchers,
+            image=folder / sorted(path.name for path in folder.glob("*.png"))[2],
+            clip=clips[0],
+            folder=folder,
+        )
+        server.should_exit = True
+        thread.join()
+
+
+def shown(locator):
+    """An expectation that is waited for."""
+    return pytest.importorskip("playwright.sync_api").expect(locator)
+
+
+def cards(page, model):
+    """What the page shows of one model: ids or texts of its cards, in order."""
+    section = page.locator(f'section[aria-label$="{model}"] li')
+    section.first.wait_for()
+    page.wait_for_selector('#results[aria-busy="false"]')
+    return section
+
+
+def test_a_sentence_finds_pictures(page, site):
+    page.goto(site.url)
+    page.keyboard.press("Tab")
+    page.keyboard.type(CAPTIONS[2])
+    page.keyboard.press("Enter")
+    expected = site.searchers[0].find("text", CAPTIONS[2])
+    found = cards(page, "cca")
+    assert found.locator("img").count() == len(expected) == 6
+    titles = [found.nth(n).locator("img").get_attribute("title") for n in range(6)]
+    assert titles == [item.id for item in expected]
+    shown(found.locator("img").first).to_have_js_property("complete", True)
+    assert found.locator("img").first.evaluate("image => image.naturalWidth") > 0
+    assert "not by text" in page.locator('section[aria-label$="sisa"]').inner_text()
+
+
+def test_a_picture_finds_itself_and_captions_that_stay_text(page, site):
+    page.goto(site.url)
+    page.set_input_files("#file", site.image)
+    expected = site.searchers[0].find("image", site.image)
+    assert cards(page, "cca").locator("p").all_inner_texts() == [item.text for item in expected]
+    assert page.locator('img[src="x"]').count() == 0
+    page.locator("select").select_option("image")
+    page.wait_for_selector("section li:first-child img")
+    first = page.locator('section[aria-label$="cca"] li img').first
+    assert first.get_attribute("title") == site.image.name
+
+
+def test_speech_finds_pictures(page, site, tmp_path):
+    clip = tmp_path / "clip.flac"
+    clip.write_bytes(site.clip)
+    page.goto(site.url)
+    page.set_input_files("#file", clip)
+    expected = site.searchers[1].find("speech", clip)
+    first = cards(page, "sisa").first.locator("img")
+    assert first.get_attribute("title") == expected[0].id
+
+
+def test_speech_is_recorded(page, site):
+    page.goto(site.url)
+    page.click("text=Record speech")
+    page.wait_for_timeout(500)
+    page.click("text=Stop and search")
+    assert cards(page, "sisa").locator("img").count() == 6
+    assert page.locator("#query audio").count() == 1
+
+
+def test_models_stand_side_by_side_or_are_left_out(page, site):
+    page.goto(site.url)
+    page.set_input_files("#file", site.image)
+    cards(page, "cca")
+    assert cards(page, "sisa").locator("audio").count() == 4
+    page.get_by_role("checkbox", name="cca").uncheck()
+    shown(page.locator("#results section")).to_have_count(1)
+    page.locator("#count").fill("2")
+    page.locator("#count").press("Enter")
+    shown(page.locator("#results li")).to_have_count(2)
+
+
+def test_who_asks_before_the_models_are_listed_is_answered(page, site):
+    held = []
+    page.route("**/models", lambda route: held.append(route))
+    page.goto(site.url)
+    page.locator("#text").fill(CAPTIONS[0])
+    page.keyboard.press("Enter")
+    while not held:
+        page.wait_for_timeout(10)
+    held[0].continue_()
+    assert cards(page, "cca").count() == 6
+
+
+def test_what_cannot_be_read_is_said(page, site, tmp_path):
+    page.goto(site.url)
+    wrong = tmp_path / "wrong.png"
+    wrong.write_bytes(b"no picture")
+    page.set_input_files("#file", wrong)
+    page.wait_for_selector("section .failed")
+    assert "none of the formats" in page.locator("section .failed").first.inner_text()
+    other = tmp_path / "a.txt"
+    other.write_text("text")
+    page.set_input_files("#file", other)
+    assert "neither" in page.locator("#status").inner_text()
+
+
+def test_a_file_is_dropped(page, site):
+    page.goto(site.url)
+    page.evaluate(
+        """async ([bytes, name]) => {
+            const data = new DataTransfer();
+            data.items.add(new File([new Uint8Array(bytes)], name, { type: "image/png" }));
+            dispatchEvent(new DragEvent("drop", { dataTransfer: data, cancelable: true }));
+        }""",
+        [list(site.image.read_bytes()), site.image.name],
+    )
+    assert cards(page, "cca").count() == 4

@@ -1,0 +1,89 @@
+import pytest
+
+from crossmodal.config.overlays import naming, read_files
+from crossmodal.errors import CrossmodalError
+
+BASE = """
+seeds: 3
+datasets:
+  scenes: {train: 3, seed: 0}
+experiments:
+  scenes: {dataset: scenes, rows: {cca: {}}}
+"""
+OVERLAY = """
+seeds: 1
+datasets:
+  holiday: {plugin: folder, csv: items.csv}
+  scenes: {seed: 5}
+experiments:
+  holiday: {dataset: holiday, rows: {cca: {}}}
+"""
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = [tmp_path / "params.yaml", tmp_path / "holiday.yaml"]
+    for path, text in zip(found, (BASE, OVERLAY), strict=True):
+        path.write_text(text)
+    return found
+
+
+def named(files, message):
+    with pytest.raises(CrossmodalError) as caught, naming(files):
+        raise CrossmodalError(message)
+    return str(caught.value).replace(f"{files[0].parent}/", "")
+
+
+def test_an_overlay_adds_entries_and_replaces_single_values(files):
+    found = read_files(files)
+    assert found["seeds"] == 1
+    assert found["datasets"]["scenes"] == {"train": 3, "seed": 5}
+    assert list(found["experiments"]) == ["scenes", "holiday"]
+
+
+def test_the_layers_are_those_of_snakemake(files):
+    from snakemake.common.configfile import load_configfile
+    from snakemake.utils import update_config
+
+    config = load_configfile(files[0])
+    update_config(config, load_configfile(files[1]))
+    assert config == read_files(files)
+
+
+@pytest.mark.parametrize(
+    ("address", "file"),
+    [
+        ("seeds", "holiday.yaml"),
+        ("datasets.scenes.train", "params.yaml"),
+        ("datasets.scenes.seed", "holiday.yaml"),
+        ("datasets.holiday.sed", "holiday.yaml"),
+        ("experiments.scenes_cca.views", "params.yaml"),
+        ("experiments.holiday_cca.views.image", "holiday.yaml"),
+    ],
+)
+def test_an_error_names_the_file_that_says_it(files, address, file):
+    message = f"params.yaml: {address}: wrong"
+    assert named(files, message) == f"{file}: {address}: wrong"
+    assert named(files, f"{message}\n{message}").count(file) == 2
+    assert named(files[:1], message) == f"params.yaml: {address}: wrong"
+
+
+def test_other_errors_stay_as_they_are(files):
+    assert named(files, "items.csv: row 3: empty") == "items.csv: row 3: empty"
+
+
+@pytest.mark.parametrize("text", ["- a list\n", "text\n"])
+def test_an_overlay_without_keys_is_refused(files, text):
+    files[1].write_text(text)
+    with pytest.raises(CrossmodalError, match=r"holiday\.yaml: holds no keys"):
+        read_files(files)
+
+
+def test_a_missing_file_and_an_error_of_yaml_are_named(files):
+    files[1].write_text("a: 1\nb: {c\n")
+    with pytest.raises(CrossmodalError, match=r"holiday\.yaml: line 3: "):
+        read_files(files)
+    files[1].unlink()
+    with pytest.raises(CrossmodalError, match=r"holiday\.yaml: No such file.*; go to the folder"):
+        read_files(files)

@@ -1,0 +1,207 @@
+import hashlib
+import os
+import signal
+import stat
+
+import pytest
+
+from crossmodal.errors import CrossmodalError
+from crossmodal.io.files import (
+    digest,
+    read_csv,
+    read_json,
+    remove_unfinished,
+    replacing,
+    sha256,
+    write_csv,
+    write_json,
+    write_text,
+)
+
+
+def stop_halfway(path, failure):
+    with replacing(path) as temporary:
+        temporary.write_text("half of it")
+        raise failure
+
+
+@pytest.mark.parametrize("failure", [ValueError, KeyboardInterrupt, SystemExit])
+def test_a_block_that_fails_leaves_nothing_behind(tmp_path, failure):
+    with pytest.raises(failure):
+        stop_halfway(tmp_path / "model.h5", failure)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("failure", [ValueError, KeyboardInterrupt, SystemExit])
+def test_a_block_that_fails_keeps_the_old_file(tmp_path, failure):
+    path = tmp_path / "model.h5"
+    path.write_text("old")
+    with pytest.raises(failure):
+        stop_halfway(path, failure)
+    assert [p.read_text() for p in tmp_path.iterdir()] == ["old"]
+
+
+def test_a_block_that_succeeds_replaces_the_old_file_at_its_end(tmp_path):
+    path = tmp_path / "model.h5"
+    path.write_text("old")
+    with replacing(path) as temporary:
+        temporary.write_text("new")
+        assert path.read_text() == "old"
+    assert [p.read_text() for p in tmp_path.iterdir()] == ["new"]
+
+
+def test_missing_folders_are_made(tmp_path):
+    write_text(tmp_path / "a" / "b" / "c.txt", "new")
+    assert (tmp_path / "a" / "b" / "c.txt").read_text() == "new"
+
+
+def test_a_block_that_writes_nothing_fails(tmp_path):
+    with pytest.raises(FileNotFoundError), replacing(tmp_path / "model.h5"):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def killed(tmp_path):
+    """A folder in which a process was killed while it wrote."""
+    reached, reach = os.pipe()
+    if (process := os.fork()) == 0:
+        with replacing(tmp_path / "model.h5") as temporary:
+            temporary.write_text("half of it")
+            os.write(reach, b".")
+            signal.pause()
+    os.read(reached, 1)
+    os.kill(process, signal.SIGKILL)
+    os.waitpid(process, 0)
+    return tmp_path
+
+
+def test_what_a_killed_process_was_writing_lies_in_a_hidden_folder_and_is_removed(killed):
+    (left,) = killed.iterdir()
+    assert left.name.startswith(".unfinished-")
+    assert "half of it" in [path.read_text() for path in left.iterdir()]
+    remove_unfinished(killed.parent)
+    assert list(killed.iterdir()) == []
+
+
+def test_what_is_still_being_written_is_not_removed(tmp_path):
+    with replacing(tmp_path / "a.txt") as temporary:
+        temporary.write_text("half")
+        remove_unfinished(tmp_path)
+        temporary.write_text("whole")
+    assert (tmp_path / "a.txt").read_text() == "whole"
+
+
+def test_the_temporary_has_the_suffix_by_which_libraries_choose_a_format(tmp_path):
+    with replacing(tmp_path / "figure.svg") as temporary:
+        temporary.touch()
+        assert temporary.suffix == ".svg"
+
+
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
+def test_permissions_follow_the_umask(tmp_path, restore_umask, umask, mode):
+    restore_umask(umask)
+    write_text(tmp_path / "a.txt", "")
+    assert stat.S_IMODE((tmp_path / "a.txt").stat().st_mode) == mode
+
+
+def test_writing_leaves_the_umask_alone(tmp_path, restore_umask):
+    restore_umask(0o027)
+    write_text(tmp_path / "a.txt", "")
+    assert restore_umask(0o022) == 0o027
+
+
+@pytest.fixture
+def restore_umask():
+    """`os.umask` whose effect ends with the test."""
+    before = os.umask(0o022)
+    yield os.umask
+    os.umask(before)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "plain",
+        "a, b",
+        'the "red" one',
+        "two\nlines",
+        "two\r\nlines",
+        "a\rb",
+        "Ærøskøbing 猫 🦜",
+        "",
+    ],
+)
+def test_csv_gives_back_what_was_written(tmp_path, text):
+    write_csv(tmp_path / "a.csv", ["id", "text"], [["1", text], ["2", "next"]])
+    rows = [{"id": "1", "text": text}, {"id": "2", "text": "next"}]
+    assert read_csv(tmp_path / "a.csv", ["id", "text"]) == rows
+
+
+def test_rows_that_fail_halfway_leave_no_csv(tmp_path):
+    def rows():
+        yield ["1"]
+        raise ValueError("no second row")
+
+    with pytest.raises(ValueError, match="no second row"):
+        write_csv(tmp_path / "a.csv", ["id"], rows())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_csv_may_have_no_rows_and_further_columns(tmp_path):
+    write_csv(tmp_path / "a.csv", ["id", "text", "note"], [])
+    assert read_csv(tmp_path / "a.csv", ["id", "text"]) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "fragment"),
+    [
+        (b"id,words\n1,a\n", "'text'"),
+        (b"id,words\n", "'text'"),
+        (b"", "'id'"),
+        (b"id,text\n1\n", "row 1"),
+        (b"id,text\n1,a,b\n", "row 1"),
+        (b"id,text\n1,\xff\n", "UTF-8"),
+        (b"id,text\n1,a\n2,a\0b\n", "row 2 has a NUL character"),
+    ],
+)
+def test_a_csv_that_is_not_as_expected_is_named(tmp_path, content, fragment):
+    path = tmp_path / "items.csv"
+    path.write_bytes(content)
+    with pytest.raises(CrossmodalError) as caught:
+        read_csv(path, ["id", "text"])
+    assert str(path) in str(caught.value)
+    assert fragment in str(caught.value)
+
+
+@pytest.mark.parametrize("read", [lambda path: read_csv(path, ["id"]), read_json])
+def test_a_missing_file_is_named(tmp_path, read):
+    with pytest.raises(CrossmodalError, match=str(tmp_path / "none")):
+        read(tmp_path / "none")
+
+
+def test_json_gives_back_what_was_written_with_sorted_keys(tmp_path):
+    path = tmp_path / "a.json"
+    write_json(path, {"b": [1, 2.5, None], "a": {"ü": "猫"}})
+    assert read_json(path) == {"a": {"ü": "猫"}, "b": [1, 2.5, None]}
+    assert path.read_text().index('"a"') < path.read_text().index('"b"')
+
+
+@pytest.mark.parametrize("content", [b"", b'{"a": 1', b"\xff\xfe"])
+def test_a_file_that_is_no_json_is_named(tmp_path, content):
+    path = tmp_path / "model.json"
+    path.write_bytes(content)
+    with pytest.raises(CrossmodalError, match=f"{path}: cannot be read as JSON"):
+        read_json(path)
+
+
+def test_a_digest_depends_on_values_and_not_on_the_order_of_keys():
+    assert digest({"a": 1, "b": [2]}) == digest({"b": [2], "a": 1})
+    others = [digest({"a": 1, "b": [3]}), digest({"a": "1", "b": [2]}), digest({"a": 1}, [2])]
+    assert len({digest({"a": 1, "b": [2]}), *others}) == 4
+
+
+def test_sha256_is_that_of_the_content(tmp_path):
+    content = b"crossmodal" * 100_000
+    (tmp_path / "a").write_bytes(content)
+    assert sha256(tmp_path / "a") == hashlib.sha256(content).hexdigest()

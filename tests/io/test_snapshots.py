@@ -1,0 +1,36 @@
+import numpy as np
+
+from crossmodal.io import snapshots
+from crossmodal.io.snapshots import Snapshot
+
+
+def test_a_state_comes_back_in_another_process(tmp_path):
+    assert Snapshot(tmp_path).load() is None
+    saved = {"x": np.arange(3), "count": np.array(7), "transposed": np.ones((2, 3)).T}
+    Snapshot(tmp_path).save_if_due(lambda: (saved, {"curve": [{"loss": 0.1}]}))
+    arrays, facts = Snapshot(tmp_path).load()
+    assert arrays.keys() == saved.keys()
+    for name, array in saved.items():
+        np.testing.assert_array_equal(arrays[name], array, strict=True)
+    assert facts == {"curve": [{"loss": 0.1}]}
+
+
+def test_saving_takes_a_share_of_the_time(tmp_path, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(snapshots.time, "monotonic", lambda: now[0])
+    saved, snapshot = [], Snapshot(tmp_path)
+
+    def state():
+        saved.append(now[0])
+        now[0] += 2  # seconds that a save takes
+        return {}, {}
+
+    for now[0] in (0, 3, 41, 42.5, 50, 84):
+        snapshot.save_if_due(state)
+    assert saved == [0, 42.5]  # 40 seconds after the end of a save
+
+
+def test_without_a_folder_nothing_is_kept():
+    snapshot = Snapshot(None)
+    snapshot.save_if_due(lambda: 1 / 0)
+    assert snapshot.load() is None

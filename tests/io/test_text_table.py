@@ -1,0 +1,13 @@
+from crossmodal.io.text_table import print_table
+
+
+def test_long_cells_go_on_below_in_their_own_column(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "60")
+    meaning = "a word " * 20
+    print_table("title", ("option", "value", "meaning"), [("dims", "5", meaning)])
+    title, header, *lines = capsys.readouterr().out.splitlines()
+    assert title == "title"
+    assert len(lines) > 2
+    assert all(len(line) <= 60 for line in lines)
+    assert " ".join(line[header.index("meaning") :] for line in lines).split() == meaning.split()
+    assert [line[: header.index("meaning")].split() for line in lines[:2]] == [["dims", "5"], []]

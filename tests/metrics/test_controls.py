@@ -1,0 +1,91 @@
+import numpy as np
+import pytest
+
+from crossmodal.metrics.controls import controls, spread_of_chance
+from crossmodal.metrics.retrieval import Pool
+
+ITEMS, CLASSES = 500, 10
+DEPTHS = (1, 5, 10)
+
+
+def pairs(order=slice(None)):
+    """One text per image, stored by class, so that index order would leak the truth."""
+    items = np.arange(ITEMS)[order]
+    labels = np.eye(CLASSES, dtype=bool)[items * CLASSES // ITEMS]
+    return Pool(np.zeros((ITEMS, 1), np.float32), items, labels)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return controls(pairs(), pairs(), seed=0)
+
+
+def test_perfect_scorer_reaches_the_upper_bound(found):
+    perfect = found["perfect"]
+    assert perfect["mAP"] == pytest.approx(1)
+    assert perfect["mAP@50"] == pytest.approx(1)
+    for k in DEPTHS:
+        assert perfect[f"R@{k}"] == perfect[f"R@{k}_pessimistic"] == 100
+    assert perfect["MedR"] == perfect["MeanR"] == 1
+
+
+def test_perfect_scorer_reaches_the_upper_bound_with_five_captions():
+    images = Pool(np.zeros((20, 1)), np.arange(20))
+    captions = Pool(np.zeros((100, 1)), np.arange(20).repeat(5))
+    for direction in ((images, captions), (captions, images)):
+        perfect = controls(*direction, seed=0)["perfect"]
+        assert perfect["R@1_pessimistic"] == 100
+        assert perfect["MeanR"] == 1
+
+
+def test_constant_scorer_gets_exact_chance_and_no_credit_when_pessimistic(found):
+    constant = found["constant"]
+    for k in DEPTHS:
+        assert constant[f"R@{k}"] == pytest.approx(100 * k / ITEMS)
+        assert constant[f"R@{k}_pessimistic"] == 0
+    assert constant["MeanR"] == (ITEMS + 1) / 2
+    assert constant["MedR"] == ITEMS // 2
+    assert constant["MedR_pessimistic"] == ITEMS
+
+
+def test_constant_scorer_gets_chance_recall_with_five_captions():
+    images = Pool(np.zeros((20, 1)), np.arange(20))
+    captions = Pool(np.zeros((100, 1)), np.arange(20).repeat(5))
+    found = controls(images, captions, seed=0)["constant"]
+    for k in DEPTHS:
+        missed = np.prod([(95 - i) / (100 - i) for i in range(k)])
+        assert found[f"R@{k}"] == pytest.approx(100 * (1 - missed))
+
+
+def test_random_scorer_stays_within_five_standard_errors_of_chance(found):
+    random, chance = found["random"], found["constant"]  # a constant has the mean of random scores
+    for name in ("mAP", "mAP@50", *(f"R@{k}" for k in DEPTHS)):
+        scale = 100 if name.startswith("R") else 1
+        p = chance[name] / scale  # values in 0..1 have variance p (1 - p) at most
+        assert random[name] / scale == pytest.approx(p, abs=5 * np.sqrt(p * (1 - p) / ITEMS))
+    error = np.sqrt((ITEMS**2 - 1) / 12 / ITEMS)
+    assert random["MeanR"] == pytest.approx((ITEMS + 1) / 2, abs=5 * error)
+
+
+def test_order_of_the_gallery_gives_no_scorer_an_advantage(found):
+    shuffled = controls(pairs(), pairs(np.random.default_rng(0).permutation(ITEMS)), seed=0)
+    for name in ("perfect", "constant"):
+        assert shuffled[name] == pytest.approx(found[name])
+
+
+def test_seed_decides_the_random_scores(found):
+    assert controls(pairs(), pairs(), seed=0) == found
+    assert controls(pairs(), pairs(), seed=1)["random"] != found["random"]
+
+
+def test_the_spread_of_chance_is_that_of_many_draws():
+    """Images of five captions: hits of a caption are rare, and one per query."""
+    images = Pool(np.zeros((40, 1)), np.arange(40))
+    captions = Pool(np.zeros((200, 1)), np.arange(40).repeat(5))
+    draws = [controls(captions, images, seed)["random"] for seed in range(200)]
+    spread = spread_of_chance(captions, images)
+    assert spread.keys() == {"R@1", "R@5", "R@10"}
+    for name, found in spread.items():
+        p = int(name[2:]) / 40
+        assert found == pytest.approx(100 * np.sqrt(p * (1 - p) / 200), rel=0.25)
+        assert found == pytest.approx(np.std([draw[name] for draw in draws]), rel=0.3)

@@ -1,0 +1,80 @@
+import pytest
+
+from crossmodal.reporting.curves import (
+    LEARNING,
+    learning_columns,
+    learning_curve,
+    precision_curve,
+    with_gap,
+)
+
+
+def test_a_learning_curve_is_the_mean_of_the_seeds_that_reached_a_step():
+    curves = [
+        [{"epoch": "0", "loss": "4", "validation": "0.1"}],
+        [
+            {"epoch": "0", "loss": "2", "validation": "0.3"},
+            {"epoch": "1", "loss": "1", "validation": "0.5"},
+        ],
+    ]
+    assert learning_curve(curves, []) == [
+        [0, 0.2, 3.0, "", pytest.approx(0.02**0.5)],
+        [1, 0.5, 1.0, "", ""],
+    ]
+
+
+def test_steps_are_sorted_as_numbers_and_a_loss_may_be_absent():
+    steps = ("2000", "10000", "900")
+    curve = [{"triplets": step, "validation": "1", "seconds": step} for step in steps]
+    expected = [[step, 1.0, "", step, ""] for step in (900.0, 2000.0, 10000.0)]
+    assert learning_curve([curve], []) == expected
+
+
+def test_a_method_without_a_curve_has_the_validation_score_of_its_fit():
+    runs = [{"model": {"validation": 0.25}}, {"model": {"validation": 0.75}}]
+    assert learning_curve([[], []], runs) == [[0, 0.5, "", "", pytest.approx(0.125**0.5)]]
+
+
+def test_a_method_that_logs_its_loss_alone_has_the_validation_score_of_its_fit_too():
+    curve = [{"triplets": "1000", "loss": "0.9"}, {"triplets": "2000", "loss": "0.5"}]
+    assert learning_curve([curve], [{"model": {"validation": 0.25}}]) == [[0, 0.25, "", "", ""]]
+
+
+def test_a_precision_curve_is_the_mean_of_directions_and_seeds_at_scopes_that_all_have():
+    chance = {"precision_by_chance": {"a-to-b": 0.05, "b-to-a": 0.1}}
+    runs = [
+        {"precision_scope": {"a-to-b": {"1": 0.1, "10": 0.5, "5": 0.2}, "b-to-a": {"1": 0.3}}},
+        {"precision_scope": {"a-to-b": {"1": 0.2, "10": 0.5}, "b-to-a": {"1": 0.4}}},
+    ]
+    found = precision_curve([run | chance for run in runs])
+    of_each = [f"{kind}{d}" for d in ("a-to-b", "b-to-a") for kind in ("", "spread ", "chance ")]
+    assert list(found) == ["scope", "precision", *of_each]
+    assert (found["scope"], found["precision"]) == ([1], [0.25])
+    assert found["a-to-b"] == [pytest.approx(0.15)]
+    assert found["b-to-a"] == [pytest.approx(0.35)]
+    assert found["spread a-to-b"] == [pytest.approx(0.005**0.5)]
+    assert (found["chance a-to-b"], found["chance b-to-a"]) == ([0.05], [0.1])
+    one = {"precision_scope": {"a-to-b": {"10": 0.5, "5": 0.2}}}
+    found = precision_curve([one | {"precision_by_chance": {"a-to-b": 0.05}}])
+    assert (found["scope"], found["a-to-b"]) == ([5, 10], [0.2, 0.5])
+    assert found["spread a-to-b"] == ["", ""]
+
+
+def test_what_figures_draw_besides_is_kept():
+    curve = [{"epoch": "0", "validation": "0.1", "alpha": "0.5", "margin": "1"}]
+    curve[0] |= {"seconds a-to-b": "3", "validation a-to-b": "0.2"}
+    columns = ["alpha", "seconds a-to-b", "validation a-to-b"]
+    spreads = ["spread validation", "spread validation a-to-b"]
+    assert learning_columns([curve]) == [*LEARNING, *columns, *spreads]
+    assert learning_curve([curve], []) == [[0, 0.1, "", "", 0.5, 3, 0.2, "", ""]]
+
+
+def test_the_gap_is_how_much_more_similar_pairs_are_than_negatives():
+    curve = [{"epoch": "0", "validation": "3", "positives": "-0.2", "negatives": "-0.5"}]
+    assert learning_columns([with_gap(curve)]) == [*LEARNING, "gap", "spread validation"]
+    assert learning_curve([with_gap(curve)], [])[0][-2] == pytest.approx(0.3)
+
+
+def test_a_curve_without_similarities_stays_as_it_is():
+    curve = [{"epoch": "0", "validation": "3"}]
+    assert with_gap(curve) == curve

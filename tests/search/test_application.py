@@ -1,0 +1,184 @@
+"""The server of the page: what it answers, and whom it refuses."""
+
+import io
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import soundfile
+from PIL import Image
+
+from crossmodal.errors import CrossmodalError
+from crossmodal.search.searcher import Found
+
+pytest.importorskip("fastapi")
+
+from fastapi.testclient import TestClient
+
+from crossmodal.search import application
+from crossmodal.search.application import KIND, make_application
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+def encoded(image):
+    stream = io.BytesIO()
+    image.save(stream, "PNG")
+    return stream.getvalue()
+
+
+def wav(samples, rate=8_000):
+    stream = io.BytesIO()
+    soundfile.write(stream, samples, rate, format="WAV")
+    return stream.getvalue()
+
+
+MEDIA = {
+    "a.png": encoded(Image.new("RGBA", (900, 300), "red")),
+    "page.png": b"<script>alert(1)</script>",
+    "none": b"",
+}
+CLIP = wav(np.zeros(800))
+
+
+class Searcher:
+    """Finds one item with a hostile text, and notes what it is asked."""
+
+    name = "toy/seed0"
+    model = SimpleNamespace(modalities=("image", "speech"))
+
+    def __init__(self):
+        self.asked = []
+
+    def targets(self, query):
+        return ("speech",) if query == "image" else ("image",)
+
+    def find(self, query, content, **how):
+        if query not in self.model.modalities:
+            raise CrossmodalError(f"cannot search by {query}")
+        self.asked.append((query, content, how))
+        return [Found(1, 0.5, "a.png", HOSTILE, ("sea",))]
+
+    def gallery(self, modality):
+        media = MEDIA.__getitem__ if modality == "image" else {"a.wav": CLIP}.__getitem__
+        return SimpleNamespace(media=media)
+
+
+@pytest.fixture
+def searcher():
+    return Searcher()
+
+
+@pytest.fixture
+def client(searcher):
+    app = make_application([searcher], ["localhost"], threads=3, approximate=True)
+    return TestClient(app, base_url="http://localhost:8000")
+
+
+def post(client, content, kind=KIND, **asked):
+    return client.post("/search/0", params=asked, content=content, headers={"Content-Type": kind})
+
+
+def test_models_say_what_they_search(client):
+    searches = {"image": ["speech"], "speech": ["image"]}
+    assert client.get("/models").json() == [{"name": "toy/seed0", "searches": searches}]
+
+
+def test_a_picture_is_decoded_and_searched_by(client, searcher):
+    answer = post(client, MEDIA["a.png"], by="image", among="speech", count=3)
+    assert answer.json() == [
+        {"rank": 1, "score": 0.5, "id": "a.png", "text": HOSTILE, "labels": ["sea"]}
+    ]
+    ((query, image, how),) = searcher.asked
+    assert (query, image.size, image.mode) == ("image", (900, 300), "RGB")
+    assert how == {"among": "speech", "count": 3, "threads": 3, "approximate": True}
+
+
+def test_speech_is_decoded_and_searched_by(client, searcher):
+    assert post(client, CLIP, by="speech").status_code == 200
+    ((_, (samples, rate), _),) = searcher.asked
+    assert (len(samples), rate) == (1_600, 16_000)
+
+
+@pytest.mark.parametrize(
+    ("content", "asked", "status"),
+    [
+        (b"no picture", {"by": "image"}, 400),
+        (b"no recording", {"by": "speech"}, 400),
+        (b"\xff", {"by": "text"}, 400),
+        (b"a dog", {"by": "text"}, 400),
+        (b"a dog", {"by": "image", "count": 1_000}, 422),
+        (b"a dog", {}, 422),
+    ],
+)
+def test_what_cannot_be_searched_by_is_refused(client, searcher, content, asked, status):
+    answer = post(client, content, **asked)
+    assert answer.status_code == status
+    assert answer.json()["detail"]
+    assert not searcher.asked
+
+
+def test_uploads_are_limited(client, searcher, monkeypatch):
+    monkeypatch.setattr(application, "UPLOAD_BYTES", len(CLIP))
+    assert post(client, CLIP, by="speech").status_code == 200
+    assert post(client, CLIP + b"0", by="speech").status_code == 413
+    assert post(client, iter([CLIP, CLIP]), by="speech").status_code == 413  # of unknown length
+    assert len(searcher.asked) == 1
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "image/png", "multipart/form-data", ""])
+def test_forms_of_other_pages_are_refused(client, searcher, kind):
+    assert post(client, CLIP, kind, by="speech").status_code == 415
+    assert not searcher.asked
+
+
+def test_other_hosts_are_refused(client):
+    assert client.get("/models", headers={"Host": "evil.example"}).status_code == 400
+
+
+def test_media_are_encoded_anew(client):
+    answer = client.get("/media/0/image", params={"id": "a.png"})
+    assert answer.headers["content-type"] == "image/jpeg"
+    assert max(Image.open(io.BytesIO(answer.content)).size) == application.SIDE
+    answer = client.get("/media/0/speech", params={"id": "a.wav"})
+    assert answer.headers["content-type"] == "audio/wav"
+    assert soundfile.info(io.BytesIO(answer.content)).samplerate == 16_000
+
+
+@pytest.mark.parametrize(
+    ("address", "status"),
+    [
+        ("/media/0/image?id=page.png", 400),
+        ("/media/0/image?id=none", 404),
+        ("/media/0/image?id=../secret", 404),
+        ("/media/0/text?id=a", 404),
+        ("/media/1/image?id=a.png", 404),
+        ("/media/-1/image?id=a.png", 404),
+        ("/../application.py", 404),
+        ("/%2e%2e/application.py", 404),
+    ],
+)
+def test_what_is_no_item_is_not_served(client, address, status):
+    answer = client.get(address)
+    assert answer.status_code == status
+    assert "<script>" not in answer.text
+
+
+@pytest.mark.parametrize("address", ["/", "/page.js", "/page.css", "/icon.svg", "/models", "/no"])
+def test_every_answer_keeps_the_page_to_itself(client, address):
+    headers = client.get(address).headers
+    assert "default-src 'none'" in headers["content-security-policy"]
+    assert headers["x-content-type-options"] == "nosniff"
+
+
+def test_the_page_names_no_other_host():
+    for path in application.PAGE.iterdir():
+        text = path.read_text()
+        assert "//" not in text.replace("http://www.w3.org/2000/svg", "").replace("// ", "")
+
+
+def test_nothing_is_stored(client, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    post(client, MEDIA["a.png"], by="image")
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,93 @@
+import os
+
+import pytest
+
+from crossmodal.errors import CrossmodalError
+from crossmodal.search.gallery import FolderGallery
+
+
+@pytest.fixture
+def holiday(tmp_path):
+    """A folder of files of all modalities, some of them hidden."""
+    files = {
+        "b.JPG": "b",
+        "days/1/a.png": "a",
+        ".hidden/c.png": "",
+        "days/._a.png": "",
+        "notes.txt": "\ufeffa red ball\r\n\n  the sea \n",
+        "days/more.txt": "snow\n",
+        "clip.wav": "",
+        "table.csv": "",
+    }
+    for name, content in files.items():
+        path = tmp_path / "holiday" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, encoding="utf-8", newline="")
+    (tmp_path / "holiday/folder.png").mkdir()
+    return tmp_path / "holiday"
+
+
+class Model:
+    """Returns what it is asked to embed."""
+
+    def embed(self, label, **items):
+        return items
+
+
+@pytest.mark.parametrize(
+    ("modality", "ids", "argument", "entries"),
+    [
+        ("image", ["b.JPG", "days/1/a.png"], "images", ["b.JPG", "days/1/a.png"]),
+        ("speech", ["clip.wav"], "speech", ["clip.wav"]),
+        (
+            "text",
+            ["days/more.txt:1", "notes.txt:1", "notes.txt:3"],
+            "texts",
+            ["snow", "a red ball", "the sea"],
+        ),
+    ],
+)
+def test_a_folder_gives_its_files_or_lines(holiday, modality, ids, argument, entries):
+    gallery = FolderGallery(holiday, modality)
+    found, embedded = gallery.embed(Model())
+    assert found == ids
+    expected = entries if modality == "text" else [holiday / entry for entry in entries]
+    assert embedded == {argument: expected}
+    assert gallery.text(ids[-1]) == (entries[-1] if modality == "text" else "")
+    assert gallery.labels(ids[0]) == ()
+
+
+def test_media_are_the_files(holiday):
+    assert FolderGallery(holiday, "image").media("days/1/a.png") == b"a"
+    assert FolderGallery(holiday, "text").media("notes.txt:1") == b""
+
+
+def test_an_id_that_is_no_item_is_not_read(holiday):
+    (holiday.parent / "secret.png").write_text("secret")
+    for id in ("../secret.png", str(holiday.parent / "secret.png"), ".hidden/c.png"):
+        with pytest.raises(KeyError):
+            FolderGallery(holiday, "image").media(id)
+
+
+def test_the_stamp_changes_with_the_files_alone(holiday):
+    before = FolderGallery(holiday, "image").stamp()
+    (holiday / "table.csv").write_text("other")
+    assert FolderGallery(holiday, "image").stamp() == before
+    os.utime(holiday / "b.JPG", (0, 0))
+    changed = FolderGallery(holiday, "image").stamp()
+    assert changed != before
+    (holiday / "c.png").write_text("")
+    assert FolderGallery(holiday, "image").stamp() != changed
+
+
+def test_folders_without_items_are_refused(holiday, tmp_path):
+    with pytest.raises(CrossmodalError, match="no folder"):
+        FolderGallery(tmp_path / "missing", "image")
+    with pytest.raises(CrossmodalError, match=r"no speech is here; looked for \.aif"):
+        FolderGallery(holiday / "days", "speech")
+    (holiday / "days/more.txt").write_text("\n \n")
+    with pytest.raises(CrossmodalError, match="blank"):
+        FolderGallery(holiday / "days", "text").embed(Model())
+    (holiday / "days/more.txt").write_bytes(b"\xff")
+    with pytest.raises(CrossmodalError, match=r"more\.txt: cannot be read as UTF-8"):
+        FolderGallery(holiday / "days", "text").embed(Model())

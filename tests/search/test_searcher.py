@@ -1,0 +1,149 @@
+"""With each kind of model, what is found is what the model's score says of all items."""
+
+import shutil
+from itertools import islice
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+import crossmodal
+from crossmodal.data.feature_file import read_features, write_features
+from crossmodal.errors import CrossmodalError
+from crossmodal.reporting.embeddings import read_embeddings
+from crossmodal.search.searcher import Place, Searcher
+from tests.test_load import ARGUMENTS, MODELS, contents, make_studio
+
+NAMES = ("cca", "cca_published", "cmolrs", "order", "sima")
+WEIGHTS = Path("data/raw/weights")
+
+
+@pytest.fixture(scope="module")
+def studio(tmp_path_factory):
+    yield from make_studio(
+        tmp_path_factory.mktemp("studio"), {name: MODELS[name] for name in NAMES}
+    )
+
+
+@pytest.fixture
+def project(studio, tmp_path, monkeypatch):
+    """The studio's files where the workflow puts them; makes searchers."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    shutil.copytree(studio.root / "weights", WEIGHTS)
+    shutil.copytree(studio.root / "prepared", "data/prepared/toy")
+    shutil.copytree(studio.features, "features/toy")
+    experiments = {name: SimpleNamespace(dataset="toy", views=MODELS[name][1]) for name in NAMES}
+    overlay = {"mine": experiments["cca"]}
+    read = lambda _, *more: SimpleNamespace(experiments=overlay if more else experiments)  # noqa: E731
+    monkeypatch.setattr("crossmodal.search.searcher.params.read", read)
+
+    def search(name, folder=None, split="test"):
+        model = Path("models", name, "seed0")
+        if not model.exists():
+            shutil.copytree(studio.root / "models" / name, model)
+        return Searcher(model, WEIGHTS, Place(folder, split, Path("params.yaml")))
+
+    return search
+
+
+CASES = [
+    (name, query)
+    for name in NAMES
+    for query in islice(MODELS[name][1], 2)
+    if MODELS[name][1][query] != "matrix"
+]
+
+
+@pytest.mark.parametrize(("name", "query"), CASES)
+def test_the_test_split_is_searched_by_each_modality(studio, project, name, query):
+    searcher, embedded = project(name), read_embeddings(studio.root / f"{name}.h5")
+    content = contents(studio, query, embedded.ids[query][:1])[0]
+    row = searcher.model.embed(**{ARGUMENTS[query]: [content]})
+    for target in searcher.targets(query):
+        found = searcher.find(query, content, among=target, count=4)
+        gallery = embedded.splits["test"][target].embeddings
+        scores = searcher.model.score(row, gallery, (query, target))[0]
+        assert [item.rank for item in found] == [1, 2, 3, 4]
+        np.testing.assert_allclose([i.score for i in found], np.sort(-scores)[:4] * -1, rtol=1e-4)
+        by_id = dict(zip(embedded.ids[target], scores, strict=True))
+        np.testing.assert_allclose(
+            [i.score for i in found], [by_id[i.id] for i in found], rtol=1e-4
+        )
+        for item in found:
+            assert [item.text] == [
+                " · ".join(c.text for c in studio.dataset.captions if item.id in (c.id, c.item))
+            ]
+            assert item.labels[0].startswith("category")
+
+
+def test_methods_of_categories_search_within_a_modality(project):
+    assert project("cca").targets("image") == ("text", "image")
+    assert project("order").targets("image") == ("text",)
+    assert project("order").targets("speech") == ()
+
+
+def test_media_of_what_was_found(studio, project):
+    gallery = project("sima").gallery("image")
+    found = project("sima").find("speech", contents(studio, "speech", ["item0#0"])[0], count=1)
+    assert gallery.media(found[0].id) == contents(studio, "image", [found[0].id])[0]
+    gallery = project("sima").gallery("speech")
+    assert gallery.media("item0#1") == contents(studio, "speech", ["item0#1"])[0]
+
+
+def test_a_folder_is_searched(studio, project, tmp_path):
+    folder = tmp_path / "holiday"
+    folder.mkdir()
+    images = contents(studio, "image", ["item0", "item1", "item2"])
+    for number, image in enumerate(images):
+        (folder / f"{number}.png").write_bytes(image)
+    found = project("cca", folder).find("text", "a red circle")
+    model = crossmodal.load("models/cca/seed0")
+    scores = model.score(
+        model.embed(texts=["a red circle"]), model.embed(images=images), ("text", "image")
+    )[0]
+    assert [item.id for item in found] == [f"{row}.png" for row in np.argsort(-scores)]
+    np.testing.assert_allclose([item.score for item in found], -np.sort(-scores), rtol=1e-4)
+
+
+def test_other_splits_have_their_own_items(studio, project):
+    found = project("cca", split="validation").find("text", "a red circle", count=99)
+    assert sorted(item.id for item in found) == sorted(f"item{n}" for n in range(12, 18))
+
+
+@pytest.mark.parametrize(
+    ("name", "query", "among", "message"),
+    [
+        ("cca", "speech", None, "cannot search anything by speech"),
+        ("order", "image", "image", "cannot search image by image"),
+        ("cca", "image", "speech", "compares image and text"),
+    ],
+)
+def test_what_the_model_does_not_compare_is_refused(project, name, query, among, message):
+    with pytest.raises(CrossmodalError, match=message):
+        project(name).find(query, "content", among=among)
+
+
+def test_features_of_another_extraction_are_refused(project):
+    path = Path("features/toy/fne.h5")
+    found = read_features(path)
+    write_features(path, found.ids, found.items, [found.features], found.meta | {"other": 1})
+    with pytest.raises(CrossmodalError, match="extracted otherwise than for the model"):
+        project("cca").find("text", "a red circle")
+
+
+def test_a_model_of_no_experiment_needs_a_folder(project, studio):
+    shutil.copytree(studio.root / "models/cca", "elsewhere/mine")
+    searcher = Searcher(Path("elsewhere/mine"), WEIGHTS, Place(None, "test", Path("params.yaml")))
+    with pytest.raises(CrossmodalError, match="or a folder with --in"):
+        searcher.find("text", "a red circle")
+
+
+def test_the_experiment_of_an_overlay_says_what_is_searched(project, studio):
+    shutil.copytree(studio.root / "models/cca", "models/mine/seed0")
+    place = Place(None, "test", Path("params.yaml"), [Path("holiday.yaml")])
+    searcher = Searcher(Path("models/mine/seed0"), WEIGHTS, place)
+    found = searcher.find("text", "a red circle")
+    assert found == project("cca").find("text", "a red circle")

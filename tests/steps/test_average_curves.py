@@ -1,0 +1,48 @@
+from crossmodal.io.files import read_csv, write_csv
+from crossmodal.reporting.curves import LEARNING
+from crossmodal.steps.average_curves import average_curves
+from crossmodal.steps.draw_curves import draw_curves
+
+
+def test_the_curves_of_a_run_are_written_and_drawn(run_toy, tmp_path):
+    run = run_toy()
+    learning = tmp_path / "curves/learning/toy.csv"
+    precision = tmp_path / "curves/precision_scope/toy.csv"
+    average_curves(learning, precision, [run.metrics], run.model.parents[2])
+    assert [row["step"] for row in read_csv(learning, ["validation", "loss"])] == ["0"]
+    assert float(read_csv(precision, ["scope", "precision"])[0]["precision"]) > 0
+    told = {"dataset": "toy", "relevance": "category", "task": "category"}
+    spec = {"title": "Toy", "experiments": [{"name": "toy", "label": "Correlations", **told}]}
+    drawn = tmp_path / "learning.svg", tmp_path / "precision.svg"
+    items = tmp_path / "prepared" / "toy" / "items.csv"
+    items.parent.mkdir(parents=True)
+    items.write_bytes((run.data.folder / "items.csv").read_bytes())
+    draw_curves(spec, *drawn, [learning, precision, items])
+    row = read_csv(precision, [])[0]
+    for direction in ("image-to-text", "text-to-image"):
+        assert 0 < float(row[direction]) <= 1
+        assert direction in drawn[1].read_text()
+        assert f"chance, {float(row[f'chance {direction}']):.3g}" in drawn[1].read_text()
+    for path, split in zip(drawn, ("validation", "test"), strict=True):
+        shown = path.read_text()
+        assert "Correlations" in shown
+        assert split in shown
+        assert "category" in shown
+    assert "mAP, mean of both directions" in drawn[0].read_text()
+    assert "rsum" not in drawn[0].read_text()
+
+
+def test_scores_of_different_kinds_have_panels_of_their_own(tmp_path):
+    (tmp_path / "toy").mkdir()
+    (tmp_path / "toy/items.csv").write_text("id,category,labels,image\na,x,x,\n")
+    inputs, spec = [tmp_path / "toy/items.csv"], {"title": "Toy", "experiments": []}
+    for name, task in (("sam", "category"), ("fne", "instance")):
+        told = {"dataset": "toy", "relevance": "category", "task": task}
+        spec["experiments"].append({"name": name, "label": name.upper(), **told})
+        inputs += [tmp_path / f"{kind}/{name}.csv" for kind in ("learning", "precision_scope")]
+        write_csv(inputs[-2], [*LEARNING, "spread validation"], [[0, 1, "", "", 0.1]])
+        write_csv(inputs[-1], ["scope", "precision", "a-to-b", "chance a-to-b"], [[1, 1, 1, 0.5]])
+    draw_curves(spec, tmp_path / "learning.svg", tmp_path / "precision.svg", inputs)
+    shown = (tmp_path / "learning.svg").read_text()
+    assert all(text in shown for text in ("SAM", "FNE", "mAP, mean of both directions", "rsum"))
+    assert (tmp_path / "precision.svg").read_text().count("chance, 0.5") == 1

@@ -1,0 +1,55 @@
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+from matplotlib import pyplot as plt
+from matplotlib.text import Text
+
+from crossmodal.errors import CrossmodalError
+from crossmodal.io.files import write_csv
+from crossmodal.steps import draw_margins as step
+
+COLUMNS = [
+    "epoch",
+    "alpha",
+    "margin",
+    "margin a & b | sea",
+    "margin a & b | sky",
+    "margin sea | sky",
+]
+
+
+def drawn(tmp_path, columns=COLUMNS):
+    rows = [[t, t / 10, 1 - t / 20, 0.9, 0.8, "nan"][: len(columns)] for t in range(10)]
+    write_csv(tmp_path / "curve.csv", columns, rows)
+    step.draw_margins({"title": "Toy"}, tmp_path / "margins.svg", tmp_path / "curve.csv")
+    return tmp_path / "margins.svg"
+
+
+def test_every_category_has_a_panel_with_a_line_for_each_other_one(tmp_path):
+    tree = ElementTree.parse(drawn(tmp_path))
+    texts = ["".join(n.itertext()).strip() for n in tree.iter() if n.tag.endswith("}text")]
+    for name in ("a & b", "sea", "sky"):
+        assert texts.count(name) == 2  # title and legend
+    assert {"Toy", "epoch", "all triplets", "alpha(t), dashed"} <= set(texts)
+
+
+def test_equal_curves_give_equal_bytes(tmp_path):
+    assert drawn(tmp_path).read_bytes() == drawn(tmp_path).read_bytes()
+
+
+def test_a_method_without_margins_is_told(tmp_path):
+    with pytest.raises(CrossmodalError, match=r"curve\.csv: holds no margins"):
+        drawn(tmp_path, ["epoch", "loss"])
+
+
+def test_the_legend_covers_no_label(tmp_path, monkeypatch):
+    kept = []
+    monkeypatch.setattr(step, "save", lambda figure, path: kept.append(figure))
+    drawn(tmp_path)
+    (figure,) = kept
+    figure.draw_without_rendering()
+    legend = figure.legends[0].get_window_extent()
+    (label,) = figure.findobj(lambda a: isinstance(a, Text) and a.get_text() == "epoch")
+    for box in (label.get_window_extent(), *(area.get_tightbbox() for area in figure.axes)):
+        assert not legend.overlaps(box)
+    plt.close(figure)

@@ -1,0 +1,72 @@
+import json
+
+import pytest
+
+from crossmodal.errors import CrossmodalError
+from crossmodal.steps import plan
+from tests.project_params import PARAMS
+from tests.project_params import PATH as PROJECT
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def planned(suite):
+    PARAMS.suite = suite
+    return plan.phases(PARAMS)
+
+
+def test_a_suite_costs_what_its_phases_cost(folder):
+    found = planned("demo")
+    total = found.pop("total")
+    assert total.jobs == sum(phase.jobs for phase in found.values())
+    assert total.memory_gb == max(phase.memory_gb for phase in found.values())
+    assert total.processor_hours == pytest.approx(sum(p.processor_hours for p in found.values()))
+    assert total.done == 0
+
+
+def test_what_is_there_costs_no_time(folder):
+    before = planned("demo")
+    for file in ("items.csv", "captions.csv", "splits.csv", "media.zip"):
+        path = folder / "data/prepared/scenes" / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"x" * 1000)
+    after = planned("demo")
+    assert (before["prepare"].done, after["prepare"].done) == (0, 1)
+    assert after["prepare"].there_gb == pytest.approx(4e-6)
+    assert after["prepare"].processor_hours == 0
+    assert after["prepare"].disk_gb == before["prepare"].disk_gb
+
+
+def test_finished_fits_correct_the_estimates_of_the_machine_that_logged_them(folder):
+    before = planned("demo")["train"].processor_hours
+    needs = PARAMS.needs("train", "scenes", "scenes_sam").time(gpu=False)
+    model = folder / "models/scenes_sam/seed0/model.json"
+    model.parent.mkdir(parents=True)
+    model.write_text(json.dumps({"fit": {"plugin": "sam", "fit_seconds": 5 * needs}}))
+    assert planned("demo")["train"].processor_hours == before
+    log = folder / "logs/train/scenes_sam/seed0.train.log"
+    log.parent.mkdir(parents=True)
+    log.write_text("")
+    assert planned("demo")["train"].processor_hours == pytest.approx(5 * before)
+
+
+def test_places_needs_the_published_archives(folder):
+    found = planned("vase_paper")
+    assert 211 < found["acquire"].disk_gb < 240
+    assert found["train"].gpu_hours > 100
+
+
+def test_the_plan_is_a_table_or_json(folder, capsys):
+    plan.plan("demo", True, PROJECT)
+    assert json.loads(capsys.readouterr().out)["total"]["jobs"] > 10
+    plan.plan(None, False, PROJECT)
+    assert "snakemake --cores all --config suite=demo" in capsys.readouterr().out
+
+
+def test_an_unknown_suite_is_refused(folder):
+    with pytest.raises(CrossmodalError, match="nothing: no suite; known: demo"):
+        plan.plan("nothing", False, PROJECT)

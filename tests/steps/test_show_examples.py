@@ -1,0 +1,39 @@
+import re
+
+import pytest
+
+from crossmodal.errors import CrossmodalError
+from crossmodal.steps.show_examples import show_examples
+
+
+def page_of(run, output, **spec):
+    told = {"label": "Best & first", "dataset": "toy", "relevance": "category"}
+    spec = told | {"code": "0123"} | spec
+    show_examples(spec, output, run.data.folder, run.embeddings)
+    return output.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+def test_a_page_shows_both_directions_with_right_and_wrong_results(run_toy, tmp_path, labelled):
+    page = page_of(run_toy(labelled), tmp_path / "examples" / "toy.html")
+    assert "<h1>Best &amp; first: toy, test split</h1>" in page
+    rule = "its first label is that of the query" if labelled else "of the query's own item"
+    assert rule in page
+    chances = {float(found) for found in re.findall(r"by chance ([\d.]+)% are right", page)}
+    assert len(chances) >= 1
+    assert all(20 < found < 60 for found in chances) if labelled else chances == {4.2}
+    assert "<meta name='viewport'" in page
+    assert page.count("<h2>image to text</h2>") == page.count("<h2>text to image</h2>") == 2
+    rows, kinds = page.count("<tr><td>"), re.findall(r"<td class='(\w+)'>(.)", page)
+    assert 20 < rows <= 40  # ten at random and up to ten failures in each direction
+    assert len(kinds) == 5 * rows
+    assert set(kinds) == {("right", "\u2713"), ("wrong", "\u2717")}
+    assert ">words<" in page
+    assert not re.search(r"(src|href)=.?(?!.?data:)", page)
+
+
+def test_an_embedding_file_that_is_not_there_is_named(run_toy, tmp_path):
+    run = run_toy()
+    run.embeddings.unlink()
+    with pytest.raises(CrossmodalError, match=r"seed0\.h5"):
+        page_of(run, tmp_path / "toy.html")

@@ -1,0 +1,212 @@
+"""The pages: short, without dead links, with examples that name what there is."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.main import get_command
+
+from crossmodal.cli import app
+from tests.project_params import PARAMS
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
+
+pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+
+
+def blocks(page, language):
+    """Fenced examples of one language on a page."""
+    return [text for found, text in BLOCK.findall(page.read_text()) if found == language]
+
+
+def anchors(page):
+    """What a link may name on a page: its headings, as GitHub spells them."""
+    headings = HEADING.findall(BLOCK.sub("", page.read_text()))
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def commands():
+    """Commands in examples and in running text that start with a program of this project."""
+    for page in PAGES:
+        text = page.read_text()
+        lines = [line for block in blocks(page, "sh") for line in block.splitlines()]
+        for command in lines + re.findall(r"`([^`\n]+)`", BLOCK.sub("", text)):
+            words = command.split("#")[0].split()
+            if words and words[0] in ("crossmodal", "make", "snakemake"):
+                yield words
+
+
+def arguments(program):
+    return {word for words in commands() if words[0] == program for word in words[1:]}
+
+
+def stated(section):
+    """Keys of a section of params.yaml, and those that examples of the pages add to it."""
+    texts = [(ROOT / "params.yaml").read_text()]
+    texts += [block for page in PAGES for block in blocks(page, "yaml")]
+    return {key for text in texts for key in yaml.safe_load(text).get(section, {})}
+
+
+def test_the_readme_is_short_and_shows_both_commands_and_the_picture_at_once():
+    lines = (ROOT / "README.md").read_text().splitlines()
+    assert len(lines) <= 150
+    first = "\n".join(lines[:40])
+    for shown in ("make tables", "make test", "docs/pipeline.svg"):
+        assert shown in first
+
+
+@pages
+def test_links_lead_somewhere(page):
+    for link in LINK.findall(CODE.sub("", page.read_text())):
+        if "://" in link:
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+def test_the_table_of_contents_names_every_page():
+    linked = set(LINK.findall((ROOT / "docs/README.md").read_text()))
+    assert {page.name for page in (ROOT / "docs").glob("*.md")} - {"README.md"} <= linked
+
+
+@pages
+def test_python_examples_compile(page):
+    for source in blocks(page, "python"):
+        compile(source, str(page), "exec")
+
+
+def test_commands_of_the_pages_exist():
+    named = {words[1] for words in commands() if words[0] == "crossmodal" and len(words) > 1}
+    options = {"-h", "--help", "--version", "--install-completion"}
+    assert named <= set(get_command(app).commands) | options
+
+
+def test_the_networks_of_params_yaml_have_weights_that_anybody_gets():
+    features = yaml.safe_load((ROOT / "params.yaml").read_text())["features"]
+    assert {f["weights"] for f in features.values() if "weights" in f} == {"imagenet"}
+
+
+def test_targets_of_make_exist():
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = {word for word in arguments("make") if "=" not in word}  # PYTHON=, TORCH=
+    assert {"tables", "test"} <= named <= targets
+
+
+def test_tables_and_suites_of_the_pages_exist():
+    targets = arguments("snakemake")
+    tables = {Path(word).stem for word in targets if word.startswith("results/tables/")}
+    assert {"all"} < tables <= stated("tables") | {"all"}
+    suites = {word.removeprefix("suite=") for word in targets if word.startswith("suite=")}
+    assert {"sam"} < suites <= stated("suites")
+
+
+def test_every_table_is_in_a_suite_and_in_the_table_of_tables():
+    page = (ROOT / "docs/papers.md").read_text()
+    shown = {table for tables in PARAMS.suites.values() for table in tables}
+    assert [name for name in PARAMS.tables if name not in shown] == []
+    assert [name for name in PARAMS.tables if f"`{name}`" not in page] == []
+
+
+def test_parameters_that_the_pages_set_exist():
+    params = yaml.safe_load((ROOT / "params.yaml").read_text())
+    found = [path for page in PAGES for path in re.findall(r"-S ([\w.]+)=", page.read_text())]
+    assert found
+    for path in found:
+        value = params
+        for key in path.split("."):
+            value = value[key]
+
+
+def test_the_table_of_phases_names_every_rule():
+    table = (ROOT / "docs/workflow.md").read_text()
+    phases = re.findall(r"^\| `(\w+)` \| `(\w+)` \| (.*?) \| ", table, re.MULTILINE)
+    assert len(phases) == 5
+    for phase, target, rules in phases:
+        source = (ROOT / f"rules/{phase}.smk").read_text()
+        found = re.findall(r"^(?:use )?rule (?:\w+ as )?(\w+)", source, re.MULTILINE)
+        assert {target, *re.findall(r"\w+", rules)} == set(found)
+
+
+TABLE = """## Scenes
+
+Relevant is what is alike.
+
+**image-to-text**
+
+|  | seeds | R@1 published | R@1 reproduced | difference | MedR |
+| --- | ---: | ---: | ---: | ---: | ---: |
+| SH | 3 | 1.5 | 2.5 ± 0.1 | +1.0 | 7.0 |
+
+**both**
+
+|  | seeds | rsum |
+| --- | ---: | ---: |
+| SH | 3 | 99.0 |
+
+![Map](../figures/scenes/map.svg)
+"""
+
+
+@pytest.fixture
+def quote(tmp_path, monkeypatch):
+    """The function that quotes tables, in a folder with a table `scenes`."""
+    spec = importlib.util.spec_from_file_location("quote", ROOT / "docs/quote.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "results/tables").mkdir(parents=True)
+    (tmp_path / "results/tables/scenes.md").write_text(TABLE)
+    return module.quote
+
+
+def test_a_table_is_quoted_without_its_title_and_figures(quote):
+    page = "# A\n<!-- quote scenes -->\nold\n<!-- end of quote -->\nb\n"
+    body = TABLE[TABLE.index("Relevant") : TABLE.index("![Map]")]
+    expected = f"# A\n<!-- quote scenes -->\n\n{body}<!-- end of quote -->\nb\n"
+    assert quote(page) == quote(quote(page)) == expected
+
+
+def test_a_table_that_was_not_made_stays_as_it_is_quoted(quote):
+    page = "<!-- quote other -->\nold\n<!-- end of quote -->\n"
+    assert quote(page) == page
+
+
+def test_single_numbers_are_filled_in(quote):
+    rows = (
+        "| method | table | metric | published | reproduced |\n| --- | --- | --- | ---: | ---: |\n"
+        "| SH | `scenes` | image-to-text {} |\n| SH | `scenes` | both {} |\n"
+        "| SH | `other` | both rsum | 1 | 2 |\n"
+    )
+    page = "<!-- quote rows -->\n" + rows + "<!-- end of quote -->\n"
+    assert quote(page.format("R@1 | 0 | 0", "rsum | 0 | 0")) == page.format(
+        "R@1 | 1.5 | 2.5 ± 0.1", "rsum |  | 99.0"
+    )
+
+
+@pytest.mark.parametrize("row", ["MH | `scenes` | both rsum", "SH | `scenes` | both R@5"])
+def test_a_row_that_its_table_lacks_is_named(quote, row):
+    with pytest.raises(SystemExit, match=r"scenes\.md has no"):
+        quote(f"<!-- quote rows -->\n| {row} |  |  |\n<!-- end of quote -->\n")
+
+
+def test_the_readme_quotes_what_the_page_of_results_quotes():
+    results = (ROOT / "docs/results.md").read_text()
+    rows = (ROOT / "README.md").read_text().split("<!-- quote rows -->")[1].split("<!-- end")[0]
+    for row in rows.strip().splitlines()[2:]:
+        method, table, metric, published, reproduced = (
+            cell.strip(" `") for cell in row.split("|")[1:-1]
+        )
+        direction = metric.split()[0]
+        quoted = results.split(f"<!-- quote {table} -->")[1].split("<!-- end")[0]
+        lines = quoted.split(f"**{direction}**")[1].split("**")[0].splitlines()
+        line = next(line for line in lines if line.startswith(f"| {method} |"))
+        assert {published, reproduced} - {""} <= set(line.split(" | ")), row

@@ -1,0 +1,28 @@
+"""The same numbers, however many processors there are."""
+
+import hashlib
+
+import pytest
+
+from tests.workflow.project import metrics
+
+EXACT = ("features/*/*.h5", "models/*/*/model.safetensors", "models/*/*/curve.csv")
+
+
+def digests(project):
+    """SHA-256 of all features, models and learning curves."""
+    paths = [path for pattern in EXACT for path in sorted(project.folder.glob(pattern))]
+    return {
+        str(path.relative_to(project.folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in paths
+    }
+
+
+@pytest.mark.parametrize(("cores", "threads"), [(1, "8"), (8, "3")])
+def test_no_number_depends_on_cores_or_threads(fresh, finished, cores, threads, monkeypatch):
+    """`finished` ran with two cores."""
+    monkeypatch.setenv("OMP_NUM_THREADS", threads)
+    fresh.call("snakemake", "--cores", str(cores))
+    assert metrics(fresh) == metrics(finished)
+    assert digests(fresh) == digests(finished)
+    assert len(digests(finished)) == 9

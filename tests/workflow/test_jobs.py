@@ -1,0 +1,169 @@
+import copy
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from crossmodal.config import params
+from crossmodal.data.changes import Changes
+from crossmodal.workflow.jobs import Jobs
+from tests import project_params
+from tests.workflow.project import PARAMS
+
+SAM = SimpleNamespace(experiment="sam")
+SMALL = SimpleNamespace(table="small")
+EPOCHS = {"title": "Epochs", "experiments": ["sam"], "x": "epochs", "y": "mAP"}
+STEPS = EPOCHS | {"x": "step", "y": "loss"}
+
+
+def make(**small):
+    """The jobs of the small project, with more in its table."""
+    content = copy.deepcopy(PARAMS)
+    content["figures"] = {"epochs": EPOCHS, "steps": STEPS}
+    content["tables"]["small"] |= small
+    return Jobs(params.parse(content))
+
+
+@pytest.fixture(scope="module")
+def jobs():
+    return make()
+
+
+def test_the_suite_is_walked_from_raw_files_to_embeddings(jobs):
+    assert jobs.suite == ["small"]
+    assert (jobs.experiments(), jobs.datasets()) == (["cca", "sam"], ["scenes"])
+    assert jobs.all_raw_files(SMALL) == []
+    assert "data/prepared/scenes/media.zip" in jobs.all_prepared_files(SMALL)
+    assert set(jobs.all_features(SMALL)) == {"features/scenes/fc7.h5", "features/scenes/bow.h5"}
+    runs = ("cca/seed0", "sam/seed0", "sam/seed1")  # nothing is random in CCA
+    assert jobs.all_embeddings(SMALL) == [f"embeddings/{run}.h5" for run in runs]
+
+
+def test_a_feature_is_made_of_the_files_it_reads_and_of_other_features(jobs):
+    fc7 = SimpleNamespace(dataset="scenes", feature="fc7")
+    assert "features/scenes/activations.h5" in jobs.feature_inputs(fc7)
+    activations = SimpleNamespace(dataset="scenes", feature="activations")
+    assert "data/prepared/scenes/media.zip" in jobs.feature_inputs(activations)
+    assert jobs.feature_weights(activations) == []
+    assert [jobs.feature_gpu(wildcards) for wildcards in (activations, fc7)] == [1, 0]
+
+
+def test_a_fit_needs_labels_splits_and_the_features_of_its_views(jobs):
+    assert jobs.dataset(SAM) == "scenes"
+    assert jobs.labels_and_splits(SAM) == [
+        f"data/prepared/scenes/{name}.csv" for name in ("items", "splits")
+    ]
+    assert jobs.features(SAM) == ["features/scenes/fc7.h5", "features/scenes/bow.h5"]
+    assert jobs.weights(SAM) == []
+    assert [jobs.gpu(SimpleNamespace(experiment=name)) for name in ("cca", "sam")] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("rule", "wildcards"),
+    [
+        ("prepare", SimpleNamespace(dataset="scenes")),
+        ("extract", SimpleNamespace(feature="bow")),
+        *((rule, SAM) for rule in ("train", "embed", "evaluate", "evaluate_intra_modal")),
+        *((rule, SAM) for rule in ("evaluate_posteriors", "draw_margins", "draw_similarity")),
+        ("show_examples", SAM),
+        *((rule, SMALL) for rule in ("draw_curves", "draw_map", "tabulate")),
+        ("draw_figure", SimpleNamespace(figure="epochs")),
+        *((rule, SimpleNamespace()) for rule in ("average_curves", "merge")),
+    ],
+)
+def test_every_job_depends_on_the_code_that_it_runs(rule, wildcards):
+    code = json.loads(getattr(make(map={"experiment": "cca"}), rule)(wildcards))["code"]
+    assert len(code) == 16
+
+
+def test_an_option_is_part_of_the_fit_and_of_nothing_that_follows(jobs):
+    other = make()
+    other.params.methods["sam"]["margin"] = 0.5
+    differ = [
+        rule
+        for rule in ("train", "embed", "evaluate", "show_examples", "draw_similarity")
+        if getattr(jobs, rule)(SAM) != getattr(other, rule)(SAM)
+    ]
+    assert differ == ["train"]
+
+
+def test_deterministic_algorithms_are_part_of_the_jobs_that_can_use_a_gpu(jobs):
+    other = make()
+    other.params.deterministic = False
+    features = (SimpleNamespace(feature=name) for name in ("activations", "fc7"))
+    fits = [SimpleNamespace(experiment=name) for name in ("sam", "cca")]
+    cases = [("extract", f) for f in features] + [(r, f) for r in ("train", "embed") for f in fits]
+    differ = [getattr(jobs, rule)(found) != getattr(other, rule)(found) for rule, found in cases]
+    assert differ == [True, False] * 3
+
+
+def test_a_table_shows_the_runs_of_its_kind_of_retrieval_and_its_figures():
+    more = {"figures": ["epochs"], "margins": ["sam"], "similarity": ["cca"]}
+    jobs = make(retrieval="intra-modal", map={"experiment": "cca"}, **more)
+    assert jobs.table_runs(SMALL)[0] == "results/intra_modal/cca/seed0.json"
+    assert jobs.table_figures(SMALL) == [
+        f"results/figures/{name}.svg"
+        for name in (
+            *("small/learning", "small/precision_scope", "epochs", "small/map"),
+            *("margins/sam", "similarity/cca"),
+        )
+    ]
+    assert jobs.map_inputs(SMALL) == [
+        "embeddings/cca/seed0.h5",
+        "data/prepared/scenes/items.csv",
+    ]
+
+
+def test_a_table_with_two_readouts_needs_the_metrics_of_both():
+    own, both = make(), make(readout=["own", "posteriors"])
+    more = set(both.table_runs(SMALL)) - set(own.table_runs(SMALL))
+    assert more == {p.replace("runs", "posteriors") for p in own.table_runs(SMALL)}
+
+
+def test_changes_of_the_dataset_are_part_of_what_reads_it_and_of_nothing_else(jobs):
+    other = make()
+    other.params.experiments["sam"].changes = Changes(label="noisy", wrong_labels=0.3)
+    rules = ("train", "embed", "evaluate_posteriors", "evaluate")
+    differ = [r for r in rules if getattr(jobs, r)(SAM) != getattr(other, r)(SAM)]
+    assert differ == ["train", "embed", "evaluate_posteriors"]
+    assert "noisy" not in other.train(SAM)
+
+
+@pytest.mark.parametrize("suite", ["sam_paper", "cmolrs_paper"])
+def test_the_suite_of_a_paper_has_all_its_tables_and_figures(suite):
+    jobs = Jobs(project_params.PARAMS.model_copy(update={"suite": suite}))
+    params = jobs.params
+    found = [params.experiments[name].published for name in jobs.experiments()]
+    paper = suite.split("_")[0].upper()
+    tables = {source.table for source in found if source and source.paper == paper}
+    printed = {"SAM": ["1", "2"], "CMOLRS": ["I", "II", "III", "IV", "V", "VI", "VII"]}[paper]
+    assert tables == {f"Table {number}" for number in printed}
+    figures = [f for table in jobs.suite for f in params.tables[table].figures]
+    drawn = {(params.figures[f].x, params.figures[f].y) for f in figures}
+    of_paper = {
+        "SAM": {("step", "alpha"), ("activation", "mAP")},
+        "CMOLRS": {
+            *(("step", "seconds"), ("step", "validation")),
+            *(("margin_scale", "mAP"), ("margin_scale", "training time (s)")),
+        },
+    }
+    assert drawn == of_paper[paper]
+    for name in figures:
+        wildcards = SimpleNamespace(figure=name)
+        assert jobs.figure_inputs(wildcards)
+        assert json.loads(jobs.draw_figure(wildcards))["experiments"]
+
+
+def test_a_table_names_datasets_that_depart_from_the_papers(monkeypatch):
+    jobs = make()
+    assert json.loads(jobs.tabulate(SMALL))["departures"] == []
+    dataset = jobs.params.dataset_of("scenes")
+    monkeypatch.setattr(dataset, "departure", lambda: "has fewer items")
+    assert json.loads(jobs.tabulate(SMALL))["departures"] == ["`scenes` has fewer items."]
+
+
+def test_a_figure_is_drawn_from_metrics_or_from_learning_curves(jobs):
+    epochs, steps = (SimpleNamespace(figure=name) for name in ("epochs", "steps"))
+    assert jobs.figure_inputs(epochs) == [f"results/runs/sam/seed{seed}.json" for seed in (0, 1)]
+    assert jobs.figure_inputs(steps) == ["results/curves/learning/sam.csv"]
+    assert jobs.training_logs(SAM) == [f"models/sam/seed{seed}/curve.csv" for seed in (0, 1)]

@@ -1,0 +1,226 @@
+import base64
+import hashlib
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from crossmodal.errors import CrossmodalError
+from crossmodal.workflow import records
+
+FEATURE, RUN = "features/toy/bow.h5", "results/runs/cca/seed0.json"
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def stored(output):
+    """Where Snakemake keeps the record of an output."""
+    return records.STORE / base64.urlsafe_b64encode(output.encode()).decode()
+
+
+def make(project, output, content=b"made", time=1000.0, params="a"):
+    """What a job leaves: an output and its record."""
+    path = project / output
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    os.utime(path, (time, time))
+    stored(output).parent.mkdir(parents=True, exist_ok=True)
+    stored(output).write_text(json.dumps({"params": params, "endtime": time}))
+    return path
+
+
+def move_to_another_machine():
+    """Only what DVC carries stays, and with the time of the pull."""
+    for path in records.STORE.rglob("*"):
+        path.unlink()
+    records.SEEN.unlink()
+    for folder in records.OUTPUTS:
+        for path in filter(os.path.isfile, records.Path(folder).rglob("*")):
+            os.utime(path)
+
+
+def test_records_and_times_travel_with_the_files(project):
+    paths = [make(project, FEATURE, time=1000.0), make(project, RUN, time=2000.0)]
+    before = [json.loads(stored(output).read_text()) for output in (FEATURE, RUN)]
+    records.carry()
+    move_to_another_machine()
+    records.take_over()
+    assert [json.loads(stored(output).read_text()) for output in (FEATURE, RUN)] == before
+    assert [path.stat().st_mtime for path in paths] == [1000.0, 2000.0]
+
+
+def test_curves_have_no_records_among_them(project):
+    make(project, "results/curves/learning/cca.csv")
+    records.carry()
+    assert os.listdir("results/curves/learning") == ["cca.csv"]
+    assert (project / "results/curves/.records.json").exists()
+
+
+def test_files_outside_the_outputs_are_not_carried(project):
+    make(project, "elsewhere/file")
+    records.carry()
+    assert os.listdir("elsewhere") == ["file"]
+
+
+def test_a_file_of_other_content_is_refused_wherever_it_comes_from(project):
+    path = make(project, FEATURE)
+    records.carry()
+    path.write_bytes(b"mad?")
+    with pytest.raises(CrossmodalError, match=r"features/toy/bow\.h5: changed since it was made"):
+        records.take_over()
+    records.SEEN.unlink()  # as if the records had just been pulled
+    with pytest.raises(CrossmodalError, match="Delete it to make it again"):
+        records.take_over()
+    path.unlink()
+    records.take_over()
+
+
+def test_a_file_that_was_only_touched_gets_its_time_back(project):
+    path = make(project, FEATURE)
+    records.carry()
+    os.utime(path)
+    records.take_over()
+    assert path.stat().st_mtime == 1000.0
+
+
+def test_a_link_gets_its_own_time_back_where_its_target_has_it_already(project):
+    path = make(project, FEATURE, time=1000.0)
+    records.carry()
+    path.rename(project / "cached")
+    path.symlink_to(project / "cached")
+    records.take_over()
+    assert path.lstat().st_mtime == path.stat().st_mtime == 1000.0
+
+
+def test_an_output_that_a_killed_run_made_anew_is_believed(project):
+    make(project, FEATURE)
+    records.carry()
+    make(project, FEATURE, b"anew", time=3000.0, params="b")  # and the run is killed
+    records.take_over()
+    assert json.loads(stored(FEATURE).read_text())["params"] == "b"
+    records.carry()
+    assert '"params": "b"' in (project / "features/toy/.records.json").read_text()
+
+
+def test_an_unfinished_output_is_left_to_snakemake(project):
+    path = make(project, FEATURE)
+    records.carry()
+    path.write_bytes(b"half")
+    marker = records.UNFINISHED / stored(FEATURE).name
+    marker.parent.mkdir(parents=True)
+    marker.write_text("{}")
+    records.take_over()
+    marker.unlink()
+    with pytest.raises(CrossmodalError):
+        records.take_over()
+
+
+def test_checksums_of_known_files_are_not_computed_again(project, monkeypatch):
+    make(project, FEATURE)
+    records.carry()
+    monkeypatch.setattr(records, "sha256", lambda path: pytest.fail(f"{path} is read again"))
+    records.take_over()
+    records.carry()
+
+
+def test_what_a_job_reads_must_be_what_was_recorded_whatever_its_time(project):
+    path = Path(FEATURE)
+    make(project, FEATURE, time=1000.0)
+    records.carry()
+    digest = hashlib.sha256(b"made").hexdigest()
+    assert records.verified([path, Path("none.h5")]) == {FEATURE: digest}
+    make(project, FEATURE, b"mode", time=1000.0)
+    records.take_over()  # which looks at the time alone
+    with pytest.raises(CrossmodalError, match=r"features/toy/bow\.h5: changed since it was made"):
+        records.verified([path])
+    stored(FEATURE).unlink()
+    with pytest.raises(CrossmodalError, match="Delete it to make it again"):
+        records.verified([path])
+
+
+def test_what_the_running_workflow_made_anew_has_no_record_yet(project):
+    make(project, FEATURE)
+    records.carry()
+    make(project, FEATURE, b"anew", time=3000.0, params="b")
+    make(project, RUN)
+    assert [*records.verified([Path(FEATURE), Path(RUN)])] == [FEATURE, RUN]
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]"])
+@pytest.mark.parametrize("name", ["features/toy/.records.json", ".snakemake/records-seen.json"])
+def test_corrupt_records_are_named(project, name, content):
+    make(project, FEATURE)
+    records.carry()
+    (project / name).write_text(content)
+    with pytest.raises(CrossmodalError, match=rf"{re.escape(name)}: .*delete it"):
+        records.take_over()
+
+
+def test_an_empty_record_of_snakemake_is_not_carried(project):
+    make(project, FEATURE)
+    make(project, RUN)
+    stored(RUN).write_text("")
+    records.carry()
+    assert (project / "features/toy/.records.json").exists()
+    assert not (project / "results/runs/.records.json").exists()
+
+
+def test_long_names_are_split_as_snakemake_does():
+    output = "models/" + "x" * 300
+    name = base64.urlsafe_b64encode(output.encode()).decode()
+    parts = [name[i : i + 254] for i in range(0, len(name), 254)]
+    name = "/".join([*(f"@{p}" for p in parts[:-1]), parts[-1]])
+    assert records.described(name) == output
+    assert records._name(Path(output)) == name
+
+
+def test_a_file_without_a_record_is_due_until_it_is_made_again(project):
+    known, unknown = make(project, FEATURE), make(project, RUN)
+    make(project, "results/note.txt")
+    raw = make(project, "data/raw/toy/photos.zip")
+    records.carry()
+    for path in (unknown, raw, project / "results/note.txt"):
+        stored(str(path.relative_to(project))).unlink()
+    (project / "results/runs/.records.json").unlink()
+
+    def doubted():
+        return records.doubt({FEATURE, RUN, "data/raw/toy/photos.zip"}.__contains__)
+
+    assert doubted() == [Path(RUN)]
+    assert json.loads(stored(RUN).read_text())["params"] == [records.UNKNOWN]
+    assert json.loads(stored(FEATURE).read_text())["params"] == "a"
+    assert doubted() == []
+    with pytest.raises(CrossmodalError, match=r"seed0\.json: no record says how it was made"):
+        records.record_of(Path(RUN))
+    make(project, RUN)
+    assert records.record_of(Path(RUN))["params"] == "a"
+    assert known.read_bytes() == b"made"
+
+
+def test_no_rule_is_asked_whether_it_makes_the_records(project):
+    make(project, FEATURE)
+    records.carry()
+    asked = []
+    assert records.doubt(asked.append) == []
+    assert asked == []
+
+
+def test_a_file_that_a_killed_job_left_is_not_doubted(project):
+    make(project, FEATURE)
+    marker = records.UNFINISHED / stored(FEATURE).name
+    marker.parent.mkdir(parents=True)
+    stored(FEATURE).rename(marker)
+    assert records.doubt(lambda path: True) == []
+
+
+def test_the_record_of_an_output_is_found_beside_it_where_snakemake_has_none(project):
+    make(project, FEATURE)
+    records.carry()
+    move_to_another_machine()
+    assert records.record_of(Path(FEATURE))["params"] == "a"

@@ -1,0 +1,58 @@
+import copy
+from types import SimpleNamespace
+
+import pytest
+
+from crossmodal.config import params
+from crossmodal.workflow.requests import Requests
+from tests.workflow.project import PARAMS
+
+
+def asked(content, rule, **wildcards):
+    of = Requests(params.parse(content)).of(rule, *wildcards)
+    return {name: measure(SimpleNamespace(**wildcards)) for name, measure in of.items()}
+
+
+@pytest.fixture
+def content():
+    return copy.deepcopy(PARAMS)
+
+
+def test_memory_time_and_disk_follow_from_the_size_of_the_data(content):
+    small = asked(content, "train", experiment="sam")
+    content["datasets"]["scenes"]["train"] = 300_000
+    content["methods"]["sam"] |= {"hidden": 16_384, "epochs": 400}
+    large = asked(content, "train", experiment="sam")
+    smaller = {name for name in small if small[name] < large[name]}
+    assert smaller == {"mem_mb", "runtime", "gpu_mem_mb", "disk_mb"}
+
+
+def test_networks_ask_for_a_gpu(content):
+    assert asked(content, "extract", dataset="scenes", feature="activations")["gpu"] == 1
+    assert asked(content, "extract", dataset="scenes", feature="fc7")["gpu"] == 0
+    assert [asked(content, "train", experiment=e)["gpu"] for e in ("cca", "sam")] == [0, 1]
+
+
+def test_each_job_asks_for_half_an_hour_at_least(content):
+    assert asked(content, "prepare", dataset="scenes")["runtime"] == 30
+
+
+def test_own_data_that_grew_ask_for_more_without_another_check(tmp_path, content, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = "id,image,text,labels\n" + "".join(f"{i},,a text,a\n" for i in range(20))
+    (tmp_path / "own.csv").write_text(rows)
+    content["datasets"]["scenes"] = {
+        "plugin": "folder",
+        "csv": "own.csv",
+        "validation": 0.1,
+        "test": 0.1,
+        "seed": 0,
+        "duplicates": "refuse",
+    }
+    checked = tmp_path / "checked.json"
+    before = params.parse(content, checked).needs("evaluate", "scenes", "cca")
+    many = "".join(f"{i},,a text,a\n" for i in range(20, 20_000))
+    (tmp_path / "own.csv").write_text(rows + many)
+    after = params.parse(content, checked).needs("evaluate", "scenes", "cca")
+    assert after.memory > before.memory
+    assert after.seconds > before.seconds

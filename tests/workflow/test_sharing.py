@@ -1,0 +1,163 @@
+import hashlib
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import ClassVar
+
+import pytest
+import yaml
+from dvc.repo import Repo
+
+from crossmodal.config import plugins
+from crossmodal.errors import CrossmodalError
+from crossmodal.workflow import sharing
+from tests.project_params import PARAMS
+
+ROOT = Path(__file__).parents[2]
+
+
+class Allowed:
+    redistribution = shares_features = shares_models = True
+
+
+class Forbidden:
+    redistribution = shares_features = shares_models = False
+
+
+class InPart:
+    redistribution, shares_features, shares_models = False, True, True
+
+
+class Params:
+    datasets: ClassVar = {"open": {}, "closed": {}, "part": {}}
+    features: ClassVar = {"fne": {}, "tokens": {}}
+    experiments: ClassVar = {
+        name: type("Experiment", (), {"dataset": dataset})
+        for name, dataset in (("mine", "open"), ("theirs", "closed"))
+    }
+
+    def dataset_of(self, name):
+        return {"open": Allowed, "closed": Forbidden, "part": InPart}[name]
+
+    def usable(self, kind):
+        return [*getattr(self, kind)]
+
+    def feature_of(self, name):
+        return SimpleNamespace(invertible=name == "tokens")
+
+    def plugin(self, kind, name):
+        return {"plugin": f"{name}_plugin"}
+
+
+def is_ignored(folder, path):
+    """What DVC makes of the patterns when it looks for files to version."""
+    with Repo(str(folder)) as repo:
+        return str(folder / path) not in repo.dvcignore.find(repo.fs, str(folder))
+
+
+@pytest.fixture
+def repo(tmp_path):
+    Repo.init(str(tmp_path), no_scm=True).close()
+    (tmp_path / ".dvcignore").write_text(sharing.ignored(Params()))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("path", "shared"),
+    [
+        ("data/raw/open_plugin/images.zip", True),
+        ("data/raw/closed_plugin/images.zip", False),
+        ("data/raw/unknown/images.zip", False),
+        ("data/raw/weights/vgg16.safetensors", True),
+        ("results/examples/theirs.html", False),
+        ("data/prepared/open/captions.csv", True),
+        ("data/prepared/open/media.zip", True),
+        ("data/prepared/closed/captions.csv", False),
+        ("data/prepared/closed/media.zip", False),
+        ("data/prepared/closed/items.csv", True),
+        ("data/prepared/closed/splits.csv", True),
+        ("data/prepared/closed/.records.json", True),
+        ("features/open/fne.h5", True),
+        ("features/closed/fne.h5", False),
+        ("features/part/fne.h5", True),
+        ("features/part/tokens.h5", False),
+        ("features/open/tokens.h5", True),
+        ("features/part/.records.json", True),
+        ("features/part/dropped.h5", False),
+        ("features/dropped/fne.h5", False),
+        ("data/prepared/dropped/captions.csv", False),
+        ("data/prepared/open/.unfinished-a1/new.zip", False),
+        ("features/open/.unfinished-a1/new.h5", False),
+        ("data/prepared/part/media.zip", False),
+        ("models/mine/seed0/model.safetensors", True),
+        ("models/theirs/seed0/model.safetensors", False),
+        ("embeddings/theirs/seed0.h5", False),
+        ("results/tables/all.md", True),
+        ("src/crossmodal/sharing.py", True),
+        ("src/crossmodal/__pycache__/sharing.cpython-311.pyc", False),
+    ],
+)
+def test_only_what_a_dataset_allows_is_versioned(repo, path, shared):
+    (repo / path).parent.mkdir(parents=True)
+    (repo / path).write_text("content")
+    assert is_ignored(repo, path) == (not shared)
+
+
+def test_models_that_may_not_be_shared_stay_closed_when_params_drop_their_experiment():
+    before = sharing.ignored(Params())
+    assert "/models/theirs" in before.splitlines()
+
+    class Later(Params):
+        experiments: ClassVar = {"mine": Params.experiments["mine"]}
+
+    after = sharing.ignored(Later(), before)
+    assert {"/models/theirs", "/embeddings/theirs"} <= {*after.splitlines()}
+    assert sharing.ignored(Later(), after) == after
+
+
+def test_models_are_opened_when_their_experiment_takes_an_open_dataset():
+    class Later(Params):
+        experiments: ClassVar = {"theirs": Params.experiments["mine"]}
+
+    assert "/models/theirs" not in sharing.ignored(Later(), sharing.ignored(Params()))
+
+
+@pytest.mark.parametrize("name", plugins.names("features"))
+def test_features_are_shared_where_nothing_comes_back_from_them(name):
+    opened = {"activations", "fc7", "fne"}
+    assert plugins.load("features", name).invertible == (name not in opened)
+
+
+def test_the_committed_patterns_are_those_of_the_committed_params():
+    wanted = sharing.ignored(PARAMS)
+    assert (ROOT / ".dvcignore").read_text() == wanted
+
+
+def test_files_that_differ_from_the_lock_are_found_and_the_corrupt_copy_removed(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(sharing, "_cached", lambda name: tmp_path / "cache" / name)
+    (tmp_path / "cache").mkdir()
+    entries = []
+    for name, found in (("right", b"right"), ("wrong", b"WRONG"), ("edited", b"mine")):
+        md5 = hashlib.md5(name.encode()).hexdigest()
+        entries.append({"relpath": name, "md5": md5})
+        (tmp_path / name).write_bytes(found)
+        (tmp_path / "cache" / md5).write_bytes(b"WRONG" if name == "wrong" else name.encode())
+    entries.append({"relpath": "missing", "md5": "0"})
+    (tmp_path / "cache/listing").write_text(json.dumps(entries))
+    wrong = sharing._wrong_files(tmp_path, "listing")
+    found = [Path(line.split(" (")[0]).name for line in wrong]
+    assert found == ["wrong", "edited", "missing"]
+    left = [(tmp_path / "cache" / entry["md5"]).exists() for entry in entries]
+    assert left == [True, False, True, False]
+
+
+def test_a_pull_without_a_lock_or_of_an_unknown_output_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CrossmodalError, match=r"dvc\.lock: No such file.*dvc push"):
+        sharing.pull([])
+    lock = {"stages": {"extract": {"outs": [{"path": "features", "md5": "0"}]}}}
+    (tmp_path / "dvc.lock").write_text(yaml.safe_dump(lock))
+    with pytest.raises(CrossmodalError, match=r"feature: not an output.*outputs: features"):
+        sharing.pull(["feature"])
