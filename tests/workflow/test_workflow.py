@@ -118,7 +118,7 @@ def test_a_comment_or_a_new_time_reruns_nothing(project):
 @pytest.mark.parametrize(
     ("keys", "value", "message"),
     [
-        (("methods", "sam", "margn"), 0.5, "methods.sam.margn: unknown key; allowed here: dims"),
+        (("methods", "sam", "margn"), 0.5, "methods.sam.margn: unknown key; allowed here: scaling"),
         (("datasets", "wiki"), {}, "datasets.wiki.plugin: 'wiki' is unknown; known: coco"),
     ],
 )
