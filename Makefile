@@ -8,6 +8,7 @@
 # make docs:   run the tour and build the documentation's site, site/index.html
 # make lint:   formatters and linters, as CI runs them
 # make quote:  quote the tables that lie in results/ in README and docs
+# make pictures: take the pictures of pages that the documentation shows, in Chromium
 # make lock:   pin the newest versions that pyproject.toml admits
 # make lock-check: resolve the locks for each Python and platform that they are for
 
@@ -29,7 +30,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: tables test test-workflow test-pythons test-browser test-kubernetes test-slurm
-.PHONY: docs lint quote lock lock-check
+.PHONY: docs lint quote pictures lock lock-check
 
 tables: $(VENV)/installed
 	snakemake --cores $(CORES) results/tables/all.md
@@ -70,6 +71,10 @@ lint: $(VENV)/installed-dev
 
 quote: $(VENV)/installed
 	python docs/quote.py README.md docs/results.md
+
+pictures: $(VENV)/installed-dev
+	snakemake --cores $(CORES) results/tables/all.md results/site/index.html
+	python docs/take_pictures.py
 
 lock: $(VENV)/installed-dev
 	python envs/lock.py --upgrade

@@ -358,12 +358,13 @@ def test_a_process_that_is_ended_leaves_no_temporary_files(tmp_path, end):
     ("error", "advice"),
     [
         (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "a.h5"), "a.h5'; free some space and"),
-        (OSError("10240 requested and 4064 written"), "; free some space and"),
+        (OSError("10240 requested and 4064 written"), "; No space left on device: free some"),
         (OSError(errno.EROFS, os.strerror(errno.EROFS), "a.h5"), "a.h5'; make it writable and"),
         (OSError(errno.EACCES, os.strerror(errno.EACCES), "a.h5"), "a.h5'; allow it and"),
         (OSError(errno.ENOMEM, os.strerror(errno.ENOMEM)), "; give it more memory and"),
         (RuntimeError("DefaultCPUAllocator: can't allocate memory: you"), "more memory and"),
         (MemoryError("Unable to allocate 3.00 GiB for an array"), "give it more memory and"),
+        (OSError("AF_UNIX path too long"), "; let TMPDIR have at most 70 characters and"),
         (RuntimeError("cumsum does not have a deterministic implementation"), "determin"),
     ],
 )

@@ -15,11 +15,13 @@ from crossmodal.threads import use_one_thread
 REMEDIES = {
     "No space left on device": "free some space",
     "Disk quota exceeded": "free some space",
-    " requested and ": "free some space",  # NumPy, where a file became shorter than it should be
+    # NumPy, where a file became shorter than it should be
+    " requested and ": "No space left on device: free some space",
     "Read-only file system": "make it writable",
     "Permission denied": "allow it",
     "t allocate memory": "give it more memory",
     "Unable to allocate": "give it more memory",
+    "AF_UNIX path too long": "let TMPDIR have at most 70 characters",  # sockets of processes
     "does not have a deterministic implementation": "set `deterministic: false` in params.yaml",
 }
 app = typer.Typer(

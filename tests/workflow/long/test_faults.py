@@ -23,7 +23,7 @@ def test_after_a_fault_the_same_command_ends_with_the_bytes_of_an_undisturbed_ru
     ended = subprocess.run(
         [*command, "--state", str(tmp_path / "faults.json")],
         cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT / 'src'}", "TMPDIR": str(tmp_path)},
+        env=os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"},
         capture_output=True,
         text=True,
     )
