@@ -5,7 +5,7 @@ ranked in strips of a few queries, whose relevance and sorted copies then stay s
 documents are never split, and so each value is what it is over all scores at once.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -73,14 +73,18 @@ def over_scores(
 
         return _joined(ranked, rows, strip)
 
-    return _joined(block, slice(0, queries), size, threads)
+    if threads == 1:
+        return _joined(block, slice(0, queries), size)
+    with ThreadPoolExecutor(threads) as pool:
+        return _joined(block, slice(0, queries), size, pool.map)
 
 
-def _joined(measure: Measure, rows: slice, size: int, threads: int = 1) -> dict[str, np.ndarray]:
+def _joined(
+    measure: Measure, rows: slice, size: int, over: Callable[..., Iterable[Values]] = map
+) -> dict[str, np.ndarray]:
     """Values of a slice of queries, measured `size` at a time, or one."""
     size = max(1, size)
     starts = range(rows.start, rows.stop, size)
     parts = [slice(start, min(start + size, rows.stop)) for start in starts]
-    with ThreadPoolExecutor(threads) as pool:
-        found = list(pool.map(measure, parts))
+    found = list(over(measure, parts))
     return {name: np.concatenate([values[name] for values in found]) for name in found[0]}
