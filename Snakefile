@@ -7,6 +7,10 @@
 configfile: "params.yaml"
 
 
+# with `--sdm apptainer`, made from envs/apptainer.def
+container: "crossmodal.sif"
+
+
 include: "rules/common.smk"
 include: "rules/lock.smk"
 include: "rules/scheduler.smk"

@@ -10,8 +10,9 @@ import time
 
 import numpy as np
 
+from crossmodal.metrics.blocks import BLOCK_BYTES, over_scores
 from crossmodal.metrics.ranking import average_precision
-from crossmodal.metrics.retrieval import BLOCK_BYTES, Pool, evaluate, over_blocks, shares_label
+from crossmodal.metrics.retrieval import Pool, evaluate, shares_label
 from crossmodal.vectors import inner_product
 
 ITEMS, WIDTH, CLASSES, THREADS = 20_000, 64, 10, 2
@@ -32,12 +33,15 @@ def argsort_average_precision(scores, relevant):
 
 
 def mean_average_precision(queries, gallery, measure, count, block_bytes):
-    def block(rows):
-        scores = inner_product(queries.embeddings[rows], gallery.embeddings)
+    def score_rows(rows):
+        return inner_product(queries.embeddings[rows], gallery.embeddings)
+
+    def average(rows, scores):
         return {"AP": measure(scores, shares_label(queries, gallery, rows))}
 
-    values = over_blocks(block, count, len(gallery), block_bytes=block_bytes, threads=THREADS)
-    return values["AP"]
+    return over_scores(
+        average, score_rows, count, len(gallery), block_bytes=block_bytes, threads=THREADS
+    )["AP"]
 
 
 def report(name, work):

@@ -3,7 +3,8 @@
 usage: python envs/lock.py [--check | --upgrade]
 
 A lock pins what pyproject.toml needs, with markers, for all targets at once. What only CUDA builds
-of PyTorch need is in a lock of its own.
+of PyTorch need is in a lock of its own. The conda file repeats the pins of what jobs import, for
+its version of Python.
 """
 
 import os
@@ -32,6 +33,16 @@ LOCKS = {
     "requirements-cluster.lock": ("workflow", "serve", "kubernetes", "slurm"),
     "requirements-docs.lock": ("docs",),
 }
+CONDA = "envs/crossmodal.yaml"
+CONDA_HEAD = """\
+# For `snakemake --sdm conda`, with the pins of requirements.lock; written by `make lock`.
+channels:
+  - conda-forge
+dependencies:
+  - python={version}
+  - pip
+  - pip:
+"""
 CUDA_ONLY = re.compile(r"(cuda|nvidia)-|triton==")
 # published as source alone; immutables for Python 3.14, where it takes a C compiler
 SOURCES = {"antlr4-python3-runtime", "connection-pool", "immutables"}
@@ -72,6 +83,16 @@ def write(*options: str) -> None:
         if lock == MAIN:
             save(CUDA, [line for line in lines if CUDA_ONLY.match(line)])
         save(lock, [line for line in lines if not CUDA_ONLY.match(line)])
+    write_conda()
+
+
+def write_conda() -> None:
+    """Pin in the conda file what the package needs, without what runs the workflow."""
+    version, platform = targets()[0]
+    target = ("--python-version", version, "--python-platform", platform)
+    pins = compile_(*constraints(MAIN, CUDA), *target, extras=()).splitlines()
+    lines = [f"      - {pin}\n" for pin in pins if not CUDA_ONLY.match(pin)]
+    (ROOT / CONDA).write_text(CONDA_HEAD.format(version=version) + "".join(lines))
 
 
 def faults() -> list[str]:

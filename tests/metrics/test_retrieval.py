@@ -8,7 +8,7 @@ from sklearn.metrics.pairwise import cosine_similarity
 from torchmetrics.functional.retrieval import retrieval_hit_rate
 
 from crossmodal.errors import CrossmodalError
-from crossmodal.metrics.retrieval import Pool, evaluate, over_blocks, per_query, rsum
+from crossmodal.metrics.retrieval import Pool, evaluate, per_query, rsum, shares_label
 from crossmodal.vectors import inner_product, unit_rows
 
 CAPTIONS = 5
@@ -97,17 +97,37 @@ def test_map_agrees_with_sklearn_over_shared_labels(rng):
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize("block_bytes", [1, 50_000, 123_456])
+@pytest.mark.parametrize("block_bytes", [1, 3_000, 50_000, 123_456, 2_000_000])
 def test_block_size_and_threads_change_nothing(labelled, block_bytes, threads):
-    whole = evaluate(*labelled, dot)
-    assert evaluate(*labelled, dot, block_bytes=block_bytes, threads=threads) == whole
+    queries, gallery = labelled
 
+    def score_rows(rows):
+        return dot(queries.embeddings[rows], gallery.embeddings)
 
-def test_blocks_cover_every_query_once_in_order():
-    seen = over_blocks(
-        lambda rows: {"row": np.arange(rows.start, rows.stop)}, 101, 10, block_bytes=900, threads=4
+    whole = per_query(queries, gallery, score_rows, scopes=[1, 20, 260])
+    found = per_query(
+        queries,
+        gallery,
+        score_rows,
+        scopes=[1, 20, 260],
+        block_bytes=block_bytes,
+        threads=threads,
     )
-    np.testing.assert_array_equal(seen["row"], np.arange(101))
+    assert found.keys() == whole.keys()
+    for name, values in whole.items():
+        np.testing.assert_array_equal(found[name], values)
+
+
+@pytest.mark.parametrize("classes", [1, 8, 63, 64, 65, 200])
+def test_labels_in_common_are_those_of_loops_over_sets(rng, classes):
+    labels = rng.random((40, classes)) < 1 / classes
+    pools = [
+        Pool(np.zeros((len(rows), 1)), np.arange(len(rows)), rows)
+        for rows in np.split(labels, [15])
+    ]
+    sets = [[set(np.flatnonzero(row)) for row in pool.labels] for pool in pools]
+    expected = [[bool(query & document) for document in sets[1]] for query in sets[0][3:9]]
+    np.testing.assert_array_equal(shares_label(*pools, slice(3, 9)), expected)
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -36,7 +36,7 @@ def test_worked_example(kind, score):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_all_scores_are_those_of_loops_over_parts(positions, steps, kind, monkeypatch):
+def test_all_scores_are_those_of_loops_over_parts(positions, steps, kind):
     expected = torch.tensor(
         [
             [looped(image, clip[:count], kind) for clip, count in zip(steps, COUNTS, strict=True)]
@@ -45,10 +45,22 @@ def test_all_scores_are_those_of_loops_over_parts(positions, steps, kind, monkey
         dtype=torch.float64,
     )
     torch.testing.assert_close(all_scores(positions, steps, COUNTS, kind), expected)
-    monkeypatch.setattr(matchmap_similarity, "BLOCK_ELEMENTS", 1)  # an image at a time
-    torch.testing.assert_close(all_scores(positions, steps, COUNTS, kind), expected)
     paired = paired_scores(positions, steps[1:], COUNTS[1:], kind)
     torch.testing.assert_close(paired, expected[:, 1:].diagonal())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("elements", [1, 30, 61, 90, 240, 330])
+def test_tiles_of_any_size_change_nothing(positions, steps, kind, elements, monkeypatch):
+    positions, steps = (2 * positions).round(), (2 * steps).round()  # products are exact, and tie
+    steps[torch.arange(5) >= COUNTS[:, None]] = torch.nan
+    whole = all_scores(positions, steps, COUNTS, kind)
+    assert whole.isfinite().all()
+    monkeypatch.setattr(matchmap_similarity, "BLOCK_ELEMENTS", elements)
+    tiles, einsum = [], torch.einsum
+    monkeypatch.setattr(torch, "einsum", lambda *of: tiles.append(einsum(*of)) or tiles[-1])
+    assert torch.equal(all_scores(positions, steps, COUNTS, kind), whole)
+    assert max(tile.numel() for tile in tiles) <= max(elements, 30)  # a map has 30
 
 
 @pytest.mark.parametrize("kind", KINDS)

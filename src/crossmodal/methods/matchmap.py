@@ -151,9 +151,9 @@ class Matchmap(SpeechImageMethod):
         """Score (q, g) of the matchmaps."""
         swapped = direction[0] == "speech"
         images, clips = (gallery, queries) if swapped else (queries, gallery)
-        positions, steps = (torch.from_numpy(x).to(device()) for x in (images, clips))
+        positions, steps = torch.from_numpy(images), torch.from_numpy(clips)
         counts = (~steps[:, :, 0].isnan()).sum(1)
-        scores = all_scores(positions, steps.nan_to_num(), counts, self.options.similarity)
+        scores = all_scores(positions, steps, counts, self.options.similarity)
         return (scores.T if swapped else scores).cpu().numpy()
 
     @property

@@ -6,10 +6,10 @@ shows at once.
 
 import numpy as np
 
+from crossmodal.metrics.blocks import ScoreRows
 from crossmodal.metrics.retrieval import (
     RECALL_DEPTHS,
     Pool,
-    ScoreRows,
     per_query,
     same_item,
     shares_label,

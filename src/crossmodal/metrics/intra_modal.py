@@ -4,16 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from crossmodal.metrics.blocks import BLOCK_BYTES, ScoreRows, over_scores
 from crossmodal.metrics.controls import scorers
 from crossmodal.metrics.ranking import average_precision
-from crossmodal.metrics.retrieval import (
-    BLOCK_BYTES,
-    Pool,
-    ScoreRows,
-    over_blocks,
-    same_item,
-    shares_label,
-)
+from crossmodal.metrics.retrieval import Pool, same_item, shares_label
 
 CUTOFFS = (50,)  # R of each mAP@R
 
@@ -33,7 +27,7 @@ def intra_modal(
         pool: Queries and gallery, with labels.
         score_rows: Scores (rows, n) of the queries in a slice against the pool.
         cutoffs: R of each mAP@R.
-        block_bytes: See `over_blocks`.
+        block_bytes: See `over_scores`.
 
     Returns:
         'mAP' and 'mAP@R' in 0..1, 'queries' and 'gallery'.
@@ -65,11 +59,11 @@ def _per_row(
 ) -> dict[str, np.ndarray]:
     """Metrics (n,) of each row; see `intra_modal`."""
 
-    def measure(rows: slice) -> dict[str, np.ndarray]:
+    def measure(rows: slice, scores: np.ndarray) -> dict[str, np.ndarray]:
         own = same_item(pool, pool, rows)
-        scores = np.where(own, -np.inf, score_rows(rows))
+        scores = np.where(own, -np.inf, scores)
         relevant = shares_label(pool, pool, rows) & ~own
         values = {"mAP": average_precision(scores, relevant)}
         return values | {f"mAP@{r}": average_precision(scores, relevant, r) for r in cutoffs}
 
-    return over_blocks(measure, len(pool), len(pool), block_bytes=block_bytes)
+    return over_scores(measure, score_rows, len(pool), len(pool), block_bytes=block_bytes)

@@ -1,26 +1,24 @@
-"""Retrieval metrics of a set of queries against a gallery, in blocks of bounded memory.
+"""Retrieval metrics of a set of queries against a gallery, in bounded memory.
 
 Two notions of relevance are scored at once. Category: query and document share a label (mAP), which
 includes the query's own pair. Instance: they belong to the same item (recall, ranks).
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from crossmodal.errors import CrossmodalError
-from crossmodal.metrics.ranking import average_precision, first_hit, precision_at
+from crossmodal.metrics.blocks import BLOCK_BYTES, ScoreRows, over_scores
+from crossmodal.metrics.ranking import average_precision, counts, first_hit, precision_at
 from crossmodal.vectors import inner_product
 
 RECALL_DEPTHS = (1, 5, 10)
 CUTOFFS = (50, 100)  # R of AP@R in the papers
-BLOCK_BYTES = 256 * 2**20
-BYTES_PER_SCORE = 12  # a float32 score, a float32 count of shared labels, four booleans
 
 Score = Callable[[np.ndarray, np.ndarray], np.ndarray]
-ScoreRows = Callable[[slice], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -50,6 +48,13 @@ class Pool:
     def __len__(self) -> int:
         return len(self.items)
 
+    @cached_property
+    def label_words(self) -> np.ndarray:
+        """The labels of each row as bits of (C + 63) // 64 words, (words, n) uint64."""
+        bits = np.packbits(self.labels, axis=1)  # (n, bytes)
+        padded = np.pad(bits, ((0, 0), (0, -bits.shape[1] % 8)))
+        return np.ascontiguousarray(padded.view(np.uint64).T)
+
 
 def same_item(queries: Pool, gallery: Pool, rows: slice) -> np.ndarray:
     """Instance relevance (rows, n) of some queries.
@@ -70,33 +75,10 @@ def shares_label(queries: Pool, gallery: Pool, rows: slice) -> np.ndarray:
         gallery: All documents, with labels.
         rows: The queries wanted.
     """
-    shared = queries.labels[rows].astype(np.float32) @ gallery.labels.T.astype(np.float32)
-    return shared > 0
-
-
-def over_blocks(
-    measure: Callable[[slice], Mapping[str, np.ndarray]],
-    queries: int,
-    gallery: int,
-    *,
-    block_bytes: int = BLOCK_BYTES,
-    threads: int = 1,
-) -> dict[str, np.ndarray]:
-    """Run a measure over blocks of queries and join what it returns.
-
-    Args:
-        measure: Values of the queries in a slice, each (rows, ...), by name.
-        queries: Number of queries.
-        gallery: Number of documents.
-        block_bytes: Working memory of all threads together; a block has at least one query.
-        threads: Blocks worked on at the same time; with several, BLAS is best kept to one
-            thread (OMP_NUM_THREADS=1).
-    """
-    size = max(1, block_bytes // (BYTES_PER_SCORE * gallery * threads))
-    blocks = [slice(start, min(start + size, queries)) for start in range(0, queries, size)]
-    with ThreadPoolExecutor(threads) as pool:
-        parts = list(pool.map(measure, blocks))
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    shared = np.zeros((rows.stop - rows.start, len(gallery)), bool)
+    for asked, document in zip(queries.label_words[:, rows], gallery.label_words, strict=True):
+        shared |= (asked[:, None] & document) != 0
+    return shared
 
 
 def per_query(
@@ -117,8 +99,8 @@ def per_query(
         score_rows: Scores (rows, n) of the queries in a slice against the gallery.
         cutoffs: R of each AP@R.
         scopes: K of each precision.
-        block_bytes: See `over_blocks`.
-        threads: See `over_blocks`.
+        block_bytes: See `over_scores`.
+        threads: See `over_scores`.
 
     Returns:
         'AP' and 'AP@R' if there are labels; 'R@K', 'rank' and both with '_pessimistic';
@@ -131,8 +113,7 @@ def per_query(
     if (queries.labels is None) != (gallery.labels is None):
         raise CrossmodalError("labels are given for one of queries and gallery; give both or none")
 
-    def measure(rows: slice) -> dict[str, np.ndarray]:
-        scores = score_rows(rows)
+    def measure(rows: slice, scores: np.ndarray) -> dict[str, np.ndarray]:
         relevant = same_item(queries, gallery, rows)
         values = _ranks(scores, relevant)
         if queries.labels is not None:
@@ -141,10 +122,10 @@ def per_query(
             values |= {f"AP@{r}": average_precision(scores, relevant, r) for r in cutoffs}
         if scopes:
             values["precision"] = precision_at(scopes, scores, relevant)
-        return values | {"relevant": np.count_nonzero(relevant, axis=1)}
+        return values | {"relevant": counts(relevant)}
 
-    return over_blocks(
-        measure, len(queries), len(gallery), block_bytes=block_bytes, threads=threads
+    return over_scores(
+        measure, score_rows, len(queries), len(gallery), block_bytes=block_bytes, threads=threads
     )
 
 
@@ -191,8 +172,8 @@ def evaluate(
         gallery: What is searched.
         score: Scores (q, n), higher is better, of some queries' embeddings against the gallery's.
         cutoffs: R of each mAP@R.
-        block_bytes: Working memory apart from what `score` needs for itself, see `over_blocks`.
-        threads: See `over_blocks`.
+        block_bytes: Working memory apart from what `score` needs for itself, see `over_scores`.
+        threads: See `over_scores`.
 
     Returns:
         Metrics by name, see `summary`.

@@ -8,9 +8,12 @@ Plain inner products, no normalisation. Source: Harwath et al., Jointly discover
 and spoken words, ECCV 2018.
 """
 
+from collections.abc import Sequence
 from typing import Literal
 
 import torch
+
+from crossmodal.device import device
 
 Similarity = Literal["sisa", "misa", "sima"]
 BLOCK_ELEMENTS = 2**25  # of matchmaps, held at once
@@ -59,21 +62,38 @@ def paired_scores(
 def all_scores(
     positions: torch.Tensor, steps: torch.Tensor, counts: torch.Tensor, similarity: Similarity
 ) -> torch.Tensor:
-    """Score of every image and every clip, (n, m), a block of images at a time.
+    """Score of every image and every clip, (n, m), in tiles of bounded memory.
+
+    A tile is of some images and all clips, or of one image and some clips. Tiles are computed on
+    the device, also of tensors that are not there, as they may not fit.
 
     Args:
         positions: (n, l, d).
-        steps: (m, t, d), padded with anything finite.
+        steps: (m, t, d), padded with anything.
         counts: How many steps each clip has, (m,).
         similarity: Which.
     """
-    inside = steps_inside(steps, counts)[:, None]  # (m, 1, t)
-    size = max(1, BLOCK_ELEMENTS // (positions.shape[1] * steps.shape[0] * steps.shape[1]))
-    blocks = [
-        _reduce(torch.einsum("nld,mtd->nmlt", block, steps), inside, similarity)
-        for block in positions.split(size)
+    most = max(1, BLOCK_ELEMENTS // (positions.shape[1] * steps.shape[1]))  # maps of a tile
+    clips = zip(steps.split(most), counts.split(most), strict=True)
+    columns = [
+        _tile_columns(positions.split(max(1, most // len(steps))), *tile, similarity)
+        for tile in clips
     ]
-    return torch.cat(blocks)
+    return torch.cat(columns, 1)
+
+
+def _tile_columns(
+    blocks: Sequence[torch.Tensor],
+    steps: torch.Tensor,
+    counts: torch.Tensor,
+    similarity: Similarity,
+) -> torch.Tensor:
+    """Scores (n, m) of blocks of images and clips that are compared at once."""
+    place = device()
+    steps = steps.to(place)
+    inside = steps_inside(steps, counts)[:, None]  # (m, 1, t)
+    maps = (torch.einsum("nld,mtd->nmlt", block.to(place), steps) for block in blocks)
+    return torch.cat([_reduce(tile, inside, similarity) for tile in maps])
 
 
 def steps_inside(steps: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:

@@ -23,7 +23,8 @@ from crossmodal.io.files import replacing
 from crossmodal.learning.contract import score
 from crossmodal.learning.method import Direction, Method
 from crossmodal.learning.selection import directions, pools
-from crossmodal.metrics.retrieval import Pool, ScoreRows
+from crossmodal.metrics.blocks import ScoreRows
+from crossmodal.metrics.retrieval import Pool
 
 SPLITS = ("validation", "test")
 

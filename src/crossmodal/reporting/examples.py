@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from crossmodal.metrics.blocks import ScoreRows, over_blocks
 from crossmodal.metrics.ranking import first_rank
-from crossmodal.metrics.retrieval import Pool, ScoreRows, over_blocks, same_item, shares_label
+from crossmodal.metrics.retrieval import Pool, same_item, shares_label
 
 QUERIES = 10
 RESULTS = 5

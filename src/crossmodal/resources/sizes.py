@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 Numbers = float  # a count of numbers, on average
-BLOCK = 256 * 2**20  # bytes of scores, see `crossmodal.metrics.retrieval`
+BLOCK = 256 * 2**20  # bytes of scores, see `crossmodal.metrics.blocks`
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,93 @@
+"""Time and memory of all metrics against 1,000,000 documents, next to the bare matrix product.
+
+The embeddings are those of the whole task, 100,000 queries and 1,000,000 documents of 512
+dimensions; some of the queries are scored and ranked. Time is linear in their number, memory does
+not depend on it. The peers multiply the same queries with all documents in blocks, on the same
+threads, and keep nothing: by `@`, and into memory that is used again. All take turns. Time is that
+of the processors, so that other work on the machine matters little. Needs 4 GB of memory.
+Run: OMP_NUM_THREADS=1 python benchmarks/evaluation.py [--queries 512] [--threads 1]
+"""
+
+import argparse
+import resource
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from time import process_time
+
+import numpy as np
+
+from crossmodal.metrics.retrieval import Pool, evaluate
+
+QUERIES, DOCUMENTS, WIDTH, CATEGORIES = 100_000, 1_000_000, 512, (10, 100)
+BLOCK, ROUNDS = 128, 2
+
+
+def embeddings(rng, count):
+    """Random rows, (count, WIDTH) float32; a tenth of them equal to others, so that scores tie."""
+    rows = rng.standard_normal((count, WIDTH), np.float32)
+    rows[: count // 10] = rows[-(count // 10) :]
+    return rows
+
+
+def product(queries, documents, threads, reuse):
+    """All scores, none of them kept."""
+    buffers = threading.local()
+
+    def multiply(start):
+        rows = queries[start : start + BLOCK]
+        if reuse and not hasattr(buffers, "scores"):
+            buffers.scores = np.empty((BLOCK, len(documents)), np.float32)
+        np.matmul(rows, documents.T, out=buffers.scores[: len(rows)] if reuse else None)
+
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(multiply, range(0, len(queries), BLOCK)))
+
+
+def seconds(work):
+    """Of all threads."""
+    start = process_time()
+    work()
+    return process_time() - start
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--queries", type=int, default=512)
+    parser.add_argument("--threads", type=int, default=1)
+    arguments = parser.parse_args()
+    count, threads = arguments.queries, arguments.threads
+    rng = np.random.default_rng(0)
+    queries, documents = embeddings(rng, QUERIES), embeddings(rng, DOCUMENTS)
+    print(f"{count} of {QUERIES} queries, {DOCUMENTS} documents x {WIDTH}, {threads} threads")
+
+    def pools(categories):
+        """Both sides; each item has one document and one of the categories, or none."""
+        for rows in (queries[:count], documents):
+            items = np.arange(len(rows))
+            labels = np.eye(categories, dtype=bool)[items % categories] if categories else None
+            yield Pool(rows, items, labels)
+
+    works = {
+        name: partial(product, queries[:count], documents, threads, reuse)
+        for name, reuse in (("product", False), ("product, reused memory", True))
+    }
+    for categories in (0, *CATEGORIES):
+        name = f"the same and mAP, {categories} categories" if categories else "recall and ranks"
+        works[name] = partial(evaluate, *pools(categories), threads=threads)
+    best = dict.fromkeys(works, np.inf)
+    for _ in range(ROUNDS):
+        for name, work in works.items():
+            best[name] = min(best[name], seconds(work))
+    plain, reused = list(best.values())[:2]
+    for name, taken in best.items():
+        hours = taken / count * QUERIES / 3600
+        print(
+            f"{name:<34}{taken:7.1f} s {taken / plain:6.2f} and {taken / reused:5.2f} times the "
+            f"products   all {QUERIES}: {hours:5.2f} h"
+        )
+    print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GiB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,39 @@
+"""Jobs in a container, with a stand-in for Apptainer that only notes what it is asked to run."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.workflow.project import new_project
+
+APPTAINER = """#!/bin/sh
+if [ "$1" = --version ]; then echo "apptainer version 1.4.0"; exit; fi
+while [ "$1" != crossmodal.sif ]; do shift; done
+echo "$@" >>containers.log
+shift
+exec "$@"
+"""
+PREPARED = "data/prepared/scenes/items.csv"
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A project, on a machine with the stand-in."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "apptainer").write_text(APPTAINER)
+    (programs / "apptainer").chmod(0o755)
+    monkeypatch.setenv("PATH", str(programs), prepend=":")
+    assert not (Path(sys.executable).parent / "apptainer").exists()  # it would come first
+    return new_project(tmp_path / "project")
+
+
+def test_jobs_run_in_the_image_where_that_is_asked_and_nowhere_else(project):
+    output = project.run(PREPARED, "--sdm", "apptainer")
+    assert "rule prepare:" in output
+    assert "python -m crossmodal prepare" in project.read("containers.log")
+    assert "Nothing to be done" in project.run(PREPARED, "--sdm", "apptainer")
+    (project.folder / "containers.log").unlink()
+    project.run(PREPARED)  # another environment: it is due again
+    assert not (project.folder / "containers.log").exists()
