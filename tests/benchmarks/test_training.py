@@ -11,3 +11,7 @@ from benchmarks import training
 )
 def test_the_peer_learns_the_same(rng, measure, sizes):
     assert min(measure(*sizes, 1, rng)) > 0
+
+
+def test_both_embeddings_are_timed(rng):
+    assert min(training.mh_embeddings(8, 8, 256, 1, rng)) > 0

@@ -252,6 +252,15 @@ def test_a_grid_has_the_values_that_were_tried(paper, method, parameter, group, 
     assert {spec.set_by_grid()[option] for spec in made} == {float(v) for v in tried.split()}
 
 
+@pytest.mark.parametrize("experiment", PARAMS.tables["flickr8k_pipelines"].experiments)
+def test_a_grid_of_rates_goes_beyond_the_best_that_was_found(experiment):
+    job = PARAMS.fit_job(experiment)
+    rates, best = job["search"]["learning_rate"], job["options"]["learning_rate"]
+    assert rates == sorted(rates)
+    assert rates[0] < best < rates[-1]
+    assert best in rates
+
+
 @pytest.mark.parametrize("paper", OPTIONS)
 def test_every_number_that_a_paper_states_is_compared_or_said_why_not(paper):
     numbers = {

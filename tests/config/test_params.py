@@ -175,7 +175,7 @@ DIMS = {"title": "Dims", "experiments": ["wiki_cca"], "x": "dims", "y": "mAP"}
 @pytest.mark.parametrize(
     ("key", "value", "fragments"),
     [
-        ("x", "dim", ["figures.dims.x: 'dim' is unknown", "dims, power, ridge, step"]),
+        ("x", "dim", ["figures.dims.x: 'dim' is unknown", "dims, epoch, power, ridge, step"]),
         ("x", "step", ["figures.dims.y: 'mAP' is unknown", "loss, seconds, validation"]),
         ("y", "loss", ["figures.dims.y: 'loss' is unknown", "mAP, mAP@100, mAP@50"]),
         ("direction", "text-to-speech", ["dims.direction: 'text-to-speech'", "text-to-image"]),

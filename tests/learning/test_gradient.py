@@ -268,6 +268,7 @@ def test_a_phase_inherits_the_best_score_and_the_count_of_epochs(splits, monkeyp
     method.fit(*splits, run)
     assert list(seen) == [(0, 0), (0, 1), (0, 2), (0, 3), (0, 4), (1, 2), (1, 3), (1, 4)]
     assert [row["epoch"] for row in run.curve] == list(range(8))  # those of both phases
+    assert [row["step"] for row in run.curve] == list(range(3, 25, 3))
     assert_same(method.state(), seen[best])
 
 
@@ -319,9 +320,9 @@ def test_a_run_stopped_in_any_phase_resumes_to_the_same_result(
 
 def test_the_learning_curve_has_what_the_method_logs(splits):
     method, run = Tiny(), Run(0)
-    method.log = lambda: {"steps": len(method.asked)}
+    method.log = lambda: {"asked": len(method.asked)}
     method.fit(*splits, run)
-    assert [row["steps"] for row in run.curve] == [3, 6, 9, 12, 15]
+    assert [row["asked"] for row in run.curve] == [3, 6, 9, 12, 15]
 
 
 @pytest.mark.parametrize(("drop_last", "sizes"), [(False, [4, 4, 2]), (True, [4, 4])])

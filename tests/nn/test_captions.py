@@ -59,6 +59,13 @@ def test_starts_as_the_released_code_does(word_dims):
     assert not encoder.gru.bias_hh_l0.requires_grad
 
 
+def test_may_start_uniform_as_pytorchs_gru():
+    encoder = CaptionEncoder(30, 24, dims=64, initialisation="uniform")
+    for weight in (encoder.gru.weight_ih_l0, encoder.gru.weight_hh_l0):
+        assert 0.12 < weight.abs().max() <= 64**-0.5
+    assert (encoder.gru.bias_ih_l0 == 0).all()
+
+
 def test_on_a_gpu_captions_are_the_same(encoder):
     if not torch.cuda.is_available():
         pytest.skip("no GPU")

@@ -11,10 +11,10 @@ from crossmodal.reporting.curves import (
 
 def test_a_learning_curve_is_the_mean_of_the_seeds_that_reached_a_step():
     curves = [
-        [{"epoch": "0", "loss": "4", "validation": "0.1"}],
+        [{"step": "0", "loss": "4", "validation": "0.1"}],
         [
-            {"epoch": "0", "loss": "2", "validation": "0.3"},
-            {"epoch": "1", "loss": "1", "validation": "0.5"},
+            {"step": "0", "loss": "2", "validation": "0.3"},
+            {"step": "1", "loss": "1", "validation": "0.5"},
         ],
     ]
     assert learning_curve(curves, []) == [
@@ -28,6 +28,12 @@ def test_steps_are_sorted_as_numbers_and_a_loss_may_be_absent():
     curve = [{"triplets": step, "validation": "1", "seconds": step} for step in steps]
     expected = [[step, 1.0, "", step, ""] for step in (900.0, 2000.0, 10000.0)]
     assert learning_curve([curve], []) == expected
+
+
+def test_optimiser_steps_count_where_they_were_logged():
+    curve = [{"epoch": str(e), "step": str(46 * e + 46), "validation": "1"} for e in range(2)]
+    assert learning_columns([curve]) == [*LEARNING, "epoch", "spread validation"]
+    assert learning_curve([curve], []) == [[46, 1, "", "", 0, ""], [92, 1, "", "", 1, ""]]
 
 
 def test_a_method_without_a_curve_has_the_validation_score_of_its_fit():
@@ -61,7 +67,7 @@ def test_a_precision_curve_is_the_mean_of_directions_and_seeds_at_scopes_that_al
 
 
 def test_what_figures_draw_besides_is_kept():
-    curve = [{"epoch": "0", "validation": "0.1", "alpha": "0.5", "margin": "1"}]
+    curve = [{"step": "0", "validation": "0.1", "alpha": "0.5", "margin": "1"}]
     curve[0] |= {"seconds a-to-b": "3", "validation a-to-b": "0.2"}
     columns = ["alpha", "seconds a-to-b", "validation a-to-b"]
     spreads = ["spread validation", "spread validation a-to-b"]
@@ -70,11 +76,11 @@ def test_what_figures_draw_besides_is_kept():
 
 
 def test_the_gap_is_how_much_more_similar_pairs_are_than_negatives():
-    curve = [{"epoch": "0", "validation": "3", "positives": "-0.2", "negatives": "-0.5"}]
+    curve = [{"step": "0", "validation": "3", "positives": "-0.2", "negatives": "-0.5"}]
     assert learning_columns([with_gap(curve)]) == [*LEARNING, "gap", "spread validation"]
     assert learning_curve([with_gap(curve)], [])[0][-2] == pytest.approx(0.3)
 
 
 def test_a_curve_without_similarities_stays_as_it_is():
-    curve = [{"epoch": "0", "validation": "3"}]
+    curve = [{"step": "0", "validation": "3"}]
     assert with_gap(curve) == curve

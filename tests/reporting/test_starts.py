@@ -8,7 +8,8 @@ def make_run(validation, test, chance):
         split: {"both": {"rsum": v}} for split, v in (("validation", validation), ("test", test))
     }
     run["controls"] = {"constant": {"both": {"rsum": chance}}}
-    return run | {"model": {"last_epoch": {"epoch": 3, "positives": 0.9, "negatives": 0.2}}}
+    last = {"epoch": 3, "positives": 0.9, "negatives": 0.2}
+    return run | {"model": {"last_epoch": last, "plateau": {"steps on plateau": 138}}}
 
 
 @pytest.mark.parametrize(
@@ -28,3 +29,8 @@ def test_a_run_has_started_if_both_splits_are_well_above_chance(validation, test
 def test_the_last_epoch_tells_how_similar_pairs_and_negatives_were():
     found = outcome(make_run(10, 10, 3.2))
     assert (found["positives"], found["negatives"]) == (0.9, 0.2)
+
+
+def test_the_validation_score_and_the_plateau_are_told():
+    found = outcome(make_run(12, 10, 3.2))
+    assert (found["validation rsum"], found["steps on plateau"]) == (12, 138)

@@ -106,7 +106,9 @@ def test_a_table_of_starts_counts_them_and_shows_the_last_similarities():
     for value in (0.9, 0.9, 0.001, 0.9, 0.9):
         run = make_run(value) | {"validation": make_part(value)}
         run["controls"]["constant"] = make_part(0.01)
-        runs.append(run | {"model": {"last_epoch": {"positives": value, "negatives": 0.25}}})
+        runs.append(
+            run | {"model": {"last_epoch": {"positives": value, "negatives": 0.25}, "plateau": {}}}
+        )
     variant = "lr=0.0001,margin=0.05,abs=yes"
     published = {"paper": "FNE", "table": "Table 5", "dataset": "Flickr8K", "variant": variant}
     experiment = make_experiment("FNE-MOE-abs", published=published | {"method": "FNE-MOE-abs"})

@@ -22,7 +22,7 @@ from crossmodal.config.groups import Layers, based, expand, merged
 from crossmodal.config.overlays import naming, read_files
 from crossmodal.config.published_numbers import Published, published_numbers
 from crossmodal.config.schema import (
-    STEP,
+    TRAINING,
     Experiment,
     Figure,
     Group,
@@ -345,10 +345,10 @@ class Params(Strict):
         figure, where = self.figures[name], f"figures.{name}"
         for experiment in figure.experiments:
             _member(experiment, self._named(), f"{where}.experiments")
-            numbers = {STEP: 0} | self.fit_job(experiment)["options"]
+            numbers = dict.fromkeys(TRAINING, 0) | self.fit_job(experiment)["options"]
             numbers = [name for name, value in numbers.items() if type(value) in (int, float)]
             _member(figure.x, numbers, f"{where}.x")
-        logged = figure.x == STEP
+        logged = figure.x in TRAINING
         _member(figure.y, get_args(Logged if logged else Metric), f"{where}.y")
         if figure.direction:
             first, second = list(self.experiments[figure.experiments[0]].views)[:2]

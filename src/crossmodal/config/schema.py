@@ -27,6 +27,9 @@ Metric = Literal[
     "successful starts of 5",
     "positives",
     "negatives",
+    "steps on plateau",
+    "left plateau (%)",
+    "validation rsum",
     "training time (s)",
     "peak memory (MB)",
 ]
@@ -34,7 +37,7 @@ Retrieval = Literal["cross-modal", "intra-modal"]
 Readout = Literal["own", "posteriors"]
 PublishedColumn = Literal["paper", "table", "dataset", "method", "variant"]
 Logged = Literal["validation", "loss", "seconds", "alpha", "gap"]
-STEP = "step"
+TRAINING = ("step", "epoch")  # columns of the learning curve that a figure may have as x
 # a name becomes part of paths, and of Snakemake's regular expressions
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
 Options = dict[str, Any]
@@ -242,9 +245,13 @@ class Figure(Strict):
 
     title: str
     experiments: Annotated[Names, Field(min_length=1)]
-    x: str = Field(description=f"An option whose values are numbers, or '{STEP}' of the training.")
+    x: str = Field(
+        description="An option whose values are numbers, or 'step' (of the optimiser, or a "
+        "triplet) or 'epoch' of the training."
+    )
     y: Metric | Logged = Field(
-        description="Metric of the test split or, if x is `step`, column of the learning curve."
+        description="Metric of the test split or, where x is of the training, column of the "
+        "learning curve."
     )
     direction: str | None = Field(
         None,

@@ -91,9 +91,13 @@ class GradientMethod(Method):
     def encode(self, modality: str, view: View) -> Iterable[torch.Tensor]:
         """Embeddings of a view's rows, in order, in pieces that fit the device."""
 
+    def validate(self, validation: Split) -> dict[str, float]:
+        """Columns of the learning curve on the validation split; `validation` chooses the epoch."""
+        return {"validation": selection_score(self, validation)}
+
     def log(self) -> dict[str, float]:
-        """Columns of the learning curve besides loss and score, for the last epoch: the same keys
-        each time, by default none.
+        """Columns of the learning curve besides these and the loss, for the last epoch: the same
+        keys each time, by default none.
         """
         return {}
 
@@ -172,10 +176,13 @@ class _Training:
         """The remaining epochs of the present phase."""
         epochs = self.method.epochs
         for epoch in track(range(self.epoch, epochs), epochs, self.run.label, done=self.epoch):
+            curve, before = self.run.curve, self.step
             loss = self._train_epoch(epoch)
-            score = selection_score(self.method, self.validation)
-            row = {"epoch": len(self.run.curve), "loss": loss, "validation": score}
-            self.run.curve.append(row | self.method.log())
+            steps = (curve[-1]["step"] if curve else 0) + self.step - before  # of all phases
+            validated = self.method.validate(self.validation)
+            row = {"epoch": len(curve), "step": steps, "loss": loss}
+            curve.append(row | validated | self.method.log())
+            score = validated["validation"]
             self.epoch += 1
             if score > self.best and self.method.may_keep(epoch):  # the earliest of equals is kept
                 self.best, self.after_best = score, self.epoch

@@ -23,9 +23,8 @@ def pools(method: Method, split: Split) -> dict[str, Pool]:
     return found
 
 
-def direction_metrics(method: Method, split: Split) -> dict[Direction, dict[str, float]]:
-    """Metrics of both directions."""
-    found = pools(method, split)
+def direction_metrics(method: Method, found: dict[str, Pool]) -> dict[Direction, dict[str, float]]:
+    """Metrics of both directions between two embedded views."""
     return {
         (query, gallery): evaluate(
             found[query],
@@ -33,7 +32,7 @@ def direction_metrics(method: Method, split: Split) -> dict[Direction, dict[str,
             lambda q, g, direction=(query, gallery): score(method, q, g, direction),
             cutoffs=CUTOFFS,
         )
-        for query, gallery in directions(list(split.views))
+        for query, gallery in directions(list(found))
     }
 
 
@@ -41,7 +40,12 @@ def selection_score(method: Method, split: Split) -> float:
     """Mean mAP of both directions for category methods; rsum for instance methods and if no item
     has a label.
     """
-    metrics = list(direction_metrics(method, split).values())
+    return score_of(method, pools(method, split))
+
+
+def score_of(method: Method, found: dict[str, Pool]) -> float:
+    """The same of a split's pools."""
+    metrics = list(direction_metrics(method, found).values())
     if method.task == "instance" or "mAP" not in metrics[0]:
         return rsum(*metrics)
     return sum(m["mAP"] for m in metrics) / 2

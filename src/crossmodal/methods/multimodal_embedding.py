@@ -10,6 +10,7 @@ similarity. PH and POE train with the sum first, then continue from the best epo
 """
 
 from collections.abc import Iterable
+from functools import partial
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -25,7 +26,9 @@ from crossmodal.device import device
 from crossmodal.errors import CrossmodalError
 from crossmodal.learning.gradient import GradientMethod, shuffled_batches
 from crossmodal.learning.method import Direction
-from crossmodal.nn.captions import CaptionEncoder
+from crossmodal.learning.selection import pools, score_of
+from crossmodal.metrics.mean_scores import mean_scores
+from crossmodal.nn.captions import CaptionEncoder, Initialisation
 from crossmodal.nn.losses import Hardest, hardest_ranking_loss, ranking_loss
 from crossmodal.nn.mlp import linear
 from crossmodal.nn.order_similarity import order_similarity
@@ -50,6 +53,9 @@ class MultimodalEmbedding(GradientMethod):
         word_dims: Count = Field(description="Dimensions of the word embedding.")
         image_bias: bool = Field(
             description="Whether the map of images has a bias: as released, not as published."
+        )
+        initialisation: Initialisation = Field(
+            description="Of the GRU: 'orthogonal', as published, or 'uniform', as in VSE++."
         )
         similarity: Literal["cosine", "order"] = Field(description="Similarity S.")
         absolute: bool = Field(description="Take absolute values of the normalised embeddings.")
@@ -122,7 +128,7 @@ class MultimodalEmbedding(GradientMethod):
             )
         options, words = self.options, len(views["text"].meta["vocabulary"])
         image = linear(views["image"].vectors().shape[1], options.dims, options.image_bias)
-        text = CaptionEncoder(words, options.word_dims, options.dims)
+        text = CaptionEncoder(words, options.word_dims, options.dims, options.initialisation)
         return nn.ModuleDict({"image": image, "text": text})
 
     def optimizer(self) -> torch.optim.Optimizer:
@@ -159,7 +165,6 @@ class MultimodalEmbedding(GradientMethod):
         self.captions, self.owners = text.features, text.items
         edges = np.searchsorted(text.items, np.arange(len(train.items) + 1))
         self.first_caption, self.caption_counts = edges[:-1], np.diff(edges)
-        self.similarities: list[torch.Tensor] = []  # of the present epoch
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterable[Batch]:
         """Rows of images and of one caption of each."""
@@ -177,18 +182,21 @@ class MultimodalEmbedding(GradientMethod):
         i = self._embed_images(self.images[images.to(device())])
         c = self._embed_captions(self.captions, captions.numpy())
         scores = i @ c.T if self.options.similarity == "cosine" else order_similarity(i, c)
-        seen = scores.detach()
-        wrong = (seen * negatives).sum() / negatives.sum()
-        self.similarities.append(torch.stack([seen.diagonal().mean(), wrong]))
         if self.losses[self.phase] == "sum":
             return ranking_loss(scores, self.options.margin, negatives)
         return hardest_ranking_loss(scores, self.options.margin, negatives, self.options.hardest)
 
+    def validate(self, validation: Split) -> dict[str, float]:
+        """rsum; mean similarity of pairs and of their negatives, which are equal on the plateau."""
+        found = pools(self, validation)
+        similarity = partial(self.score, direction=("image", "text"))
+        positives, negatives = mean_scores(found["image"], found["text"], similarity)
+        rsum = score_of(self, found)
+        return {"validation": rsum, "positives": positives, "negatives": negatives}
+
     def log(self) -> dict[str, float]:
-        """Mean similarity of the epoch's pairs and of their negatives: equal after a collapse."""
-        positives, negatives = torch.stack(self.similarities).mean(0).tolist()
-        self.similarities.clear()
-        return {"phase": self.phase, "positives": positives, "negatives": negatives}
+        """Which loss it is."""
+        return {"phase": self.phase}
 
     def encode(self, modality: str, view: View) -> Iterable[torch.Tensor]:
         """Unit embeddings (rows, D)."""

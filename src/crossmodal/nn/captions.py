@@ -1,5 +1,7 @@
 """Captions as the last state of a GRU over their words."""
 
+from typing import Literal
+
 import torch
 from torch import nn
 from torch.nn.utils.rnn import PackedSequence
@@ -8,6 +10,8 @@ from crossmodal.nn.gru import backward_order, gru_states
 from crossmodal.nn.onednn import linear
 
 WORD_RANGE = 0.1
+
+Initialisation = Literal["orthogonal", "uniform"]
 
 
 class CaptionEncoder(nn.Module):
@@ -20,23 +24,32 @@ class CaptionEncoder(nn.Module):
         words: Size of the vocabulary, special tokens included.
         word_dims: Size of the word embedding.
         dims: D.
+        initialisation: Of the GRU's matrices: 'orthogonal' where they are square, else uniform
+            within 0.1; or 'uniform' within D^-1/2, as PyTorch's.
     """
 
-    def __init__(self, words: int, word_dims: int, dims: int) -> None:
+    def __init__(
+        self, words: int, word_dims: int, dims: int, initialisation: Initialisation = "orthogonal"
+    ) -> None:
         super().__init__()
         self.words = nn.Embedding(words, word_dims)
         self.gru = nn.GRU(word_dims, dims)
         nn.init.uniform_(self.words.weight, -WORD_RANGE, WORD_RANGE)
+        if initialisation == "orthogonal":
+            self._orthogonalise(word_dims == dims)
+        nn.init.zeros_(self.gru.bias_ih_l0)
+        nn.init.zeros_(self.gru.bias_hh_l0)
+        self.gru.bias_hh_l0.requires_grad_(False)
+
+    def _orthogonalise(self, square: bool) -> None:
+        """Draw the matrices of the gates anew, those of the words orthogonal if they are square."""
         for gate in self.gru.weight_ih_l0.chunk(3):
-            if word_dims == dims:
+            if square:
                 nn.init.orthogonal_(gate)
             else:
                 nn.init.uniform_(gate, -WORD_RANGE, WORD_RANGE)
         for gate in self.gru.weight_hh_l0.chunk(3):
             nn.init.orthogonal_(gate)
-        nn.init.zeros_(self.gru.bias_ih_l0)
-        nn.init.zeros_(self.gru.bias_hh_l0)
-        self.gru.bias_hh_l0.requires_grad_(False)
 
     def forward(self, words: PackedSequence) -> torch.Tensor:
         """Last state (b, D) of each caption's word ids."""

@@ -6,7 +6,7 @@ from typing import Any
 
 LEARNING = ["step", "validation", "loss", "seconds"]
 # begin further columns, such as of one direction
-FURTHER = ("alpha", "gap", "validation ", "seconds ")
+FURTHER = ("alpha", "epoch", "gap", "validation ", "seconds ")
 PRECISION = ["scope", "precision"]  # and one per direction, with its spread and chance
 SPREAD, CHANCE = "spread ", "chance "  # begin columns: over the seeds, of random scores
 
@@ -37,8 +37,9 @@ def learning_curve(
     loss, the seconds of learning that it took, and what else was logged.
 
     Args:
-        curves: Learning curve of each seed; the first column counts (epochs, triplets). A seed
-            whose training is not over at a step counts with its steps so far.
+        curves: Learning curve of each seed; `step`, or else the first column, counts (steps of the
+            optimiser, triplets). A seed whose training is not over at a step counts with its steps
+            so far.
         runs: Metrics of each seed, for methods that do not look at the validation split while they
             learn: their fit is step 0.
     """
@@ -46,7 +47,8 @@ def learning_curve(
     for curve in curves:
         for row in curve:
             if "validation" in row:
-                rows.setdefault(float(next(iter(row.values()))), []).append(row)
+                step = row.get("step", next(iter(row.values())))
+                rows.setdefault(float(step), []).append(row)
     if not rows:
         rows[0] = [{"validation": run["model"]["validation"]} for run in runs]
     columns = learning_columns(curves)[1:]

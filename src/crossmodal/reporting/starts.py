@@ -1,4 +1,4 @@
-"""Whether a training started at all, and how similar everything had become when it ended.
+"""Whether a training started at all, when, and how similar everything had become when it ended.
 
 Vilalta et al. 2019, section 6: a run counts as started if its scores (rsum) on the validation and
 the test split are above 10, on 1,000 images with five captions each. Chance is 3.2 there; with
@@ -7,8 +7,12 @@ other numbers of items the threshold is moved in proportion to it.
 
 from typing import Any
 
+from crossmodal.learning.plateau import LEFT, STEPS
+
 THRESHOLD, CHANCE = 10, 3.2
 STARTS = "successful starts of 5"  # the metric's name in published/retrieval.csv
+RSUM = "validation rsum"
+OUTCOMES = {STARTS, "positives", "negatives", STEPS, LEFT, RSUM}
 
 
 def outcome(run: dict[str, Any]) -> dict[str, float]:
@@ -18,10 +22,13 @@ def outcome(run: dict[str, Any]) -> dict[str, float]:
         run: Metrics of the run, as `evaluate` wrote them.
 
     Returns:
-        5 or 0 under `STARTS`, so that the mean over seeds is a number of 5 runs; and the row of
-        the last epoch of the learning curve: for caption pipelines 'positives' and 'negatives',
-        mean similarities, which are equal after a collapse.
+        5 or 0 under `STARTS`, so that the mean over seeds is a number of 5 runs; the rsum of the
+        validation items; what `plateau` says; and the row of the last epoch of the learning curve:
+        for caption pipelines 'positives' and 'negatives', mean similarities, which are equal after
+        a collapse.
     """
     threshold = THRESHOLD / CHANCE * run["controls"]["constant"]["both"]["rsum"]
-    lower = min(run[split]["both"]["rsum"] for split in ("validation", "test"))
-    return {STARTS: 5.0 * (lower > threshold), **run["model"]["last_epoch"]}
+    validation, test = (run[split]["both"]["rsum"] for split in ("validation", "test"))
+    model = run["model"]
+    started = {STARTS: 5.0 * (min(validation, test) > threshold), RSUM: validation}
+    return started | model["plateau"] | model["last_epoch"]

@@ -6,7 +6,7 @@ from typing import Any
 
 from crossmodal.config.schema import Experiment, Figure
 from crossmodal.reporting.costs import COSTS
-from crossmodal.reporting.curves import LEARNING, SPREAD
+from crossmodal.reporting.curves import SPREAD
 from crossmodal.reporting.tables import metrics_of
 
 POINTS = ["line", "x", "y", "spread", "seeds"]
@@ -32,7 +32,7 @@ def option_points(
 def step_points(
     figure: Figure, experiments: dict[str, Experiment], curves: dict[str, list[dict[str, str]]]
 ) -> Iterator[list[Any]]:
-    """Rows of `POINTS`, one per experiment and step at which y was logged.
+    """Rows of `POINTS`, one per experiment and point of the training at which y was logged.
 
     Args:
         figure: What is drawn; each experiment is a line.
@@ -43,9 +43,9 @@ def step_points(
     for name in figure.experiments:
         for row in curves[name]:
             if row.get(column):
-                step = float(row[LEARNING[0]])
+                x = float(row[figure.x])
                 spread = row.get(SPREAD + column, "")
-                yield [experiments[name].row(), step, float(row[column]), spread, ""]
+                yield [experiments[name].row(), x, float(row[column]), spread, ""]
 
 
 def _value(run: dict[str, Any], figure: Figure) -> float:

@@ -10,14 +10,15 @@ from typing import Any
 
 from crossmodal.config.published_numbers import Number, Place, Published, published_numbers
 from crossmodal.config.schema import Experiment, Table
+from crossmodal.learning.plateau import LEFT, STEPS
 from crossmodal.reporting.costs import COSTS, MEMORY, TIME, costs
-from crossmodal.reporting.starts import STARTS, outcome
+from crossmodal.reporting.starts import OUTCOMES, RSUM, STARTS, outcome
 
 DECIMALS = {"mAP": 3, "R@": 1, "rsum": 1, "MedR": 1, "MeanR": 1}
-DECIMALS |= {STARTS: 1, "positives": 3, "negatives": 3}
+DECIMALS |= {STARTS: 1, "positives": 3, "negatives": 3, STEPS: 0, LEFT: 0, RSUM: 1}
 DECIMALS |= {TIME: 1, MEMORY: 0}
 UNRANKED = {"positives", "negatives"}
-LOWER_IS_BETTER = {"MedR", "MeanR", TIME, MEMORY}
+LOWER_IS_BETTER = {"MedR", "MeanR", STEPS, TIME, MEMORY}
 CONTROLS = ("random", "constant", "perfect")
 COLUMNS = [
     "table",
@@ -191,7 +192,7 @@ def metrics_of(run: dict[str, Any], wanted: list[str]) -> dict[str, dict[str, fl
     """
     found = {direction: dict(metrics) for direction, metrics in run["test"].items()}
     found.setdefault("both", {})
-    if STARTS in wanted:
+    if not OUTCOMES.isdisjoint(wanted):
         found["both"] |= outcome(run)
     if not COSTS.isdisjoint(wanted):
         for direction, values in costs(run).items():

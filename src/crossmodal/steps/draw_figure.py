@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from crossmodal.config.schema import STEP, Experiment, Figure
+from crossmodal.config.schema import TRAINING, Experiment, Figure
 from crossmodal.io.files import read_csv, read_json, write_csv
 from crossmodal.reporting.curves import LEARNING
 from crossmodal.reporting.figures import Line, draw_lines
@@ -27,7 +27,7 @@ def draw_figure(spec: dict[str, Any], output: Path, points: Path, paths: list[Pa
     verified(paths)
     figure = Figure.model_validate(spec["figure"])
     experiments = {n: Experiment.model_validate(e) for n, e in spec["experiments"].items()}
-    if figure.x == STEP:
+    if figure.x in TRAINING:
         curves = {path.stem: read_csv(path, LEARNING) for path in paths}
         rows = list(step_points(figure, experiments, curves))
     else:
@@ -37,7 +37,7 @@ def draw_figure(spec: dict[str, Any], output: Path, points: Path, paths: list[Pa
         rows = list(option_points(figure, experiments, runs))
     write_csv(points, POINTS, rows)
     datasets = ", ".join(dict.fromkeys(one.dataset for one in experiments.values()))
-    title = f"{figure.title} ({datasets}; {'training' if figure.x == STEP else 'test split'})"
+    title = f"{figure.title} ({datasets}; {'training' if figure.x in TRAINING else 'test split'})"
     axes = figure.x.replace("_", " "), " ".join(filter(None, [figure.y, figure.direction]))
     draw_lines(output, _lines(rows), title, axes, figure.logarithmic)
 

@@ -11,7 +11,7 @@ from crossmodal.io.provenance import provenance
 from crossmodal.learning.method import Run
 from crossmodal.learning.model_folder import read_model
 from crossmodal.learning.posteriors import Posteriors
-from crossmodal.learning.selection import direction_metrics
+from crossmodal.learning.selection import direction_metrics, pools
 from crossmodal.steps.evaluate import summarise
 from crossmodal.workflow.records import verified
 
@@ -49,6 +49,6 @@ def evaluate_posteriors(
     )
     found = {}
     for name in ("validation", "test"):
-        metrics = direction_metrics(posteriors, splits[name])
+        metrics = direction_metrics(posteriors, pools(posteriors, splits[name]))
         found[name] = summarise({"-to-".join(pair): m for pair, m in metrics.items()})
     write_json(output, {**found, "model": fitted.facts, "made": provenance(spec, read)})

@@ -15,6 +15,7 @@ from crossmodal.io.files import write_csv
 from crossmodal.io.provenance import provenance
 from crossmodal.learning.method import Method, Run
 from crossmodal.learning.model_folder import publish_model, read_facts, write_model
+from crossmodal.learning.plateau import plateau
 from crossmodal.learning.selection import selection_score
 from crossmodal.workflow.records import verified
 
@@ -83,6 +84,7 @@ def _fit(
         "seed": run.seed,
         "validation": selection_score(method, splits[1]),
         "last_epoch": run.curve[-1] if run.curve else {},
+        "plateau": plateau(run.curve),
         "fit_seconds": round(time.monotonic() - start, 2),
         "peak_memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
     }

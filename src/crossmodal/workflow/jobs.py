@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from crossmodal.config.params import Params
 from crossmodal.config.published_numbers import papers
-from crossmodal.config.schema import STEP, Experiment
+from crossmodal.config.schema import TRAINING, Experiment
 from crossmodal.data.prepared import FILES
 from crossmodal.io.files import digest
 from crossmodal.workflow.code_hash import code
@@ -198,7 +198,7 @@ class Jobs:
     def figure_inputs(self, wildcards: Wildcards) -> list[str]:
         """What a figure is drawn from: learning curves, or metrics of all runs."""
         figure = self.params.figures[wildcards.figure]
-        if figure.x == STEP:
+        if figure.x in TRAINING:
             return [f"results/curves/learning/{name}.csv" for name in figure.experiments]
         return self._runs(figure.experiments)
 

@@ -23,7 +23,7 @@ from crossmodal.learning.online.preprocessing import (
 )
 from crossmodal.learning.online.reservoir import Reservoir
 from crossmodal.learning.online.triplets import draws_triplets, make_sampler
-from crossmodal.learning.selection import direction_metrics
+from crossmodal.learning.selection import direction_metrics, pools
 from crossmodal.options import Count, NotNegative, Positive, Share
 from crossmodal.resources.fits import fit, scaled_bytes
 from crossmodal.resources.needs import INTERPRETER, NUMBA, Resources
@@ -243,7 +243,8 @@ class Bidirectional(Method):
 
     def _validate(self, validation: Split) -> dict[str, float]:
         """mAP on the validation split: the mean of both directions, and of each."""
-        found = {pair: m["mAP"] for pair, m in direction_metrics(self, validation).items()}
+        metrics = direction_metrics(self, pools(self, validation))
+        found = {pair: m["mAP"] for pair, m in metrics.items()}
         row = {"validation": sum(found.values()) / len(found)}
         return row | _by_direction("validation", found)
 
