@@ -6,6 +6,13 @@ Numbers = float  # a count of numbers, on average
 BLOCK = 256 * 2**20  # bytes of scores, see `crossmodal.metrics.retrieval`
 
 
+def decoding(file: float) -> float:
+    """Seconds of decoding and resizing an image file of so many bytes: two milliseconds, and more
+    for large files.
+    """
+    return 0.002 + file / 2e7
+
+
 @dataclass(frozen=True)
 class RowSize:
     """Size of a feature, or of a part of its rows.
@@ -72,8 +79,8 @@ class Extent:
 
     @property
     def decoding(self) -> float:
-        """Seconds of decoding and resizing an image: two milliseconds, and more for large files."""
-        return 0.002 + self.image / 2e7
+        """Seconds of decoding and resizing an image."""
+        return decoding(self.image)
 
     @property
     def media(self) -> float:
