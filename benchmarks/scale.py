@@ -47,6 +47,8 @@ def rows_of(feature, columns, count):
         return RowSize(5 * count, 12, 4, 12, VOCABULARY)
     if plugin == "logmel":
         return RowSize(5 * count, 300 * 40, 2, 300)
+    if plugin == "fne" and parameters().features[feature]["thresholds"]:
+        return RowSize(count, columns, 1)
     return RowSize(count, columns if modality == "image" else columns // 4)
 
 
@@ -61,6 +63,8 @@ def values(size, rng):
         elif size.steps:
             frames = rng.standard_normal((len(rows), 300, 40)).astype(np.float16)
             yield Ragged.concatenate(list(frames))
+        elif size.itemsize == 1:
+            yield rng.integers(-1, 2, (len(rows), int(size.width)), np.int8)
         else:
             factors = 0.3 * rng.standard_normal((len(rows), FACTORS))
             weights = np.hstack([np.eye(CATEGORIES)[rows % CATEGORIES], factors])

@@ -19,6 +19,7 @@ rule train:
         "logs/train/{experiment}/seed{seed}.train.log",
     conda:
         "../envs/crossmodal.yaml"
+    threads: REQUESTS.threads("train", "experiment")
     resources:
         **REQUESTS.of("train", "experiment"),
     params:
@@ -27,7 +28,7 @@ rule train:
     shell:
         "python -m crossmodal train {params.spec:q} {output.model:q} --seed {wildcards.seed:q}"
         " --dataset data/prepared/{params.dataset:q} --features features/{params.dataset:q}"
-        " --weights data/raw/weights 2>&1 | tee {log:q}"
+        " --weights data/raw/weights --threads {threads:q} 2>&1 | tee {log:q}"
 
 
 rule embed:

@@ -75,10 +75,10 @@ CALLS = {
     "train": (
         [
             *(json.dumps(SPEC), "model", "--dataset", "data", "--features", "of"),
-            *("--weights", "nets", "--seed", "3"),
+            *("--weights", "nets", "--seed", "3", "--threads", "8"),
         ],
         "train.train",
-        [SPEC, Path("model"), Path("data"), Path("of"), Path("nets"), 3],
+        [SPEC, Path("model"), Path("data"), Path("of"), Path("nets"), 3, 8],
     ),
     "embed": (
         [json.dumps(SPEC), "a.h5", "--dataset", "data", "--features", "of", "--model", "model"],

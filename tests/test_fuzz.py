@@ -17,7 +17,8 @@ import soundfile
 from PIL import Image
 
 from crossmodal.config import plugins
-from crossmodal.data.feature_file import Ragged, read_features, write_features
+from crossmodal.data.feature_file import Ragged, write_features
+from crossmodal.data.feature_reader import read_features
 from crossmodal.data.prepared import FILES, SPLITS, Prepared
 from crossmodal.data.split import Split, View
 from crossmodal.data.writer import Writer

@@ -17,7 +17,7 @@ from PIL import Image
 from safetensors.torch import save_file
 
 import crossmodal
-from crossmodal.data.feature_file import read_features
+from crossmodal.data.feature_reader import read_features
 from crossmodal.data.prepared import Prepared
 from crossmodal.data.writer import Writer
 from crossmodal.errors import CrossmodalError

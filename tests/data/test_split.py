@@ -188,3 +188,12 @@ def test_captions_read_and_spoken_are_paired_caption_by_caption():
 def test_other_captions_in_two_views_are_refused(counts):
     with pytest.raises(CrossmodalError, match="view 'speech': its rows are other captions"):
         make_split(image=1, text=5, speech=counts).pairs()
+
+
+def test_all_rows_are_taken_without_a_copy_and_others_with_one():
+    view = View(np.arange(8, dtype=np.float32).reshape(4, 2), np.arange(4), list("abcd"), {})
+    assert view.taken(np.arange(4)) is view.features
+    for rows in ([0, 1, 2], [0, 0, 1, 2], [3, 2, 1, 0]):
+        np.testing.assert_array_equal(view.taken(np.array(rows)), view.features[rows])
+    doubles = View(view.features.astype(np.float64), view.items, view.ids, {})
+    assert doubles.taken(np.arange(4)).dtype == np.float32

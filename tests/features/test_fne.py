@@ -1,3 +1,4 @@
+import tracemalloc
 from dataclasses import astuple
 from pathlib import Path
 
@@ -5,7 +6,8 @@ import numpy as np
 import pytest
 
 from crossmodal.config import plugins
-from crossmodal.data.feature_file import FeatureFile, read_features, write_features
+from crossmodal.data.feature_file import FeatureFile, write_features
+from crossmodal.data.feature_reader import read_features
 from crossmodal.data.prepared import Prepared
 from crossmodal.data.writer import Writer
 from crossmodal.errors import CrossmodalError
@@ -98,6 +100,19 @@ def test_moments_do_not_depend_on_the_order_of_parts():
     for mean, deviation in found[1:]:
         np.testing.assert_allclose(mean, found[0][0], rtol=0, atol=1e-14)
         np.testing.assert_allclose(deviation, found[0][1], rtol=1e-12)
+
+
+def test_memory_does_not_grow_with_the_images(extracted):
+    peaks = []
+    for images in (1_000, 4_000):
+        values = np.ones((images, 2_000), np.float32)  # 8 and 32 MB
+        tracemalloc.start()
+        try:
+            extracted(values, train=images)
+            peaks.append(tracemalloc.get_traced_memory()[1])
+        finally:
+            tracemalloc.stop()
+    assert peaks[1] < 1.3 * peaks[0]
 
 
 def test_a_unit_that_never_varies_in_training_is_ordinary_everywhere(code):

@@ -11,7 +11,8 @@ from PIL import Image
 from safetensors.torch import save_file
 
 from crossmodal.config import plugins
-from crossmodal.data.feature_file import FeatureFile, Ragged, read_features
+from crossmodal.data.feature_file import FeatureFile, Ragged
+from crossmodal.data.feature_reader import read_features
 from crossmodal.data.own_items import OwnItems
 from crossmodal.data.prepared import Prepared
 from crossmodal.data.writer import Writer

@@ -8,6 +8,7 @@ from torch.nn.functional import normalize
 from crossmodal.data.split import Split, View
 from crossmodal.learning.method import Run
 from crossmodal.learning.selection import selection_score
+from crossmodal.learning.speech_image import Batch
 from crossmodal.methods.matchmap import Matchmap
 from tests.methods.spoken import (
     FRAMES,
@@ -140,7 +141,7 @@ def test_clips_shorter_than_a_step_have_a_finite_loss(rng, kind, impostors):
     maps = rng.standard_normal((16, 8, 2, 2)).astype(np.float16)
     options = SMALL | {"similarity": kind, "impostors": impostors, "trim": True}
     method = placed(Matchmap(**options), make_split(maps, noise(rng, lengths), lengths))
-    loss = method.loss((lengths, lengths))
+    loss = method.loss(Batch(lengths, lengths))
     loss.backward()
     assert loss.isfinite()
     assert all(p.grad.isfinite().all() for p in method.network.parameters())
@@ -154,7 +155,7 @@ def test_impostors_are_never_other_captions_of_the_image(split, monkeypatch):
         return torch.zeros(len(negatives), dtype=int)
 
     monkeypatch.setattr("crossmodal.methods.matchmap.draw_impostors", draw)
-    method.loss((OWNERS, np.arange(9)))
+    method.loss(Batch(OWNERS, np.arange(9)))
     np.testing.assert_array_equal(seen[0], OWNERS[:, None] != OWNERS)
 
 
@@ -179,7 +180,7 @@ def test_image_features_may_be_scaled_by_training_statistics(split):
         embedded = method.embed("image", split.views["image"])
         np.testing.assert_allclose(embedded, positions, atol=1e-5)
     for batch in drawn(found):
-        rows = [method._train_images(batch[0]) for method in (found, expected)]
+        rows = [method._train_images(batch) for method in (found, expected)]
         torch.testing.assert_close(*rows, atol=1e-5, rtol=1e-5)
 
 
@@ -199,6 +200,23 @@ def test_image_files_are_read_by_the_network_which_learns(rng):
     method.loss(drawn(method)[0]).backward()
     assert all(p.grad is not None for p in method.network["trunk"].parameters())
     assert method.embed("image", split.views["image"]).shape == (3, 169, 20)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_new_crops_depend_on_seed_epoch_and_batch_alone(rng, threads):
+    split = make_split(image_files(rng, 5), noise(rng, FRAMES), OWNERS)
+    expected, method = (
+        placed(Matchmap(**SMALL | {"image_network": "squeezenet1_1", "batch": 4}), split)
+        for _ in range(2)
+    )
+    method.threads = threads
+    first, again, other = drawn(expected, 0), drawn(method, 0), drawn(method, 1)
+    for batch, same in zip(first, again, strict=True):
+        np.testing.assert_array_equal(batch.clips, same.clips)
+        assert batch.crops.shape == (4, 224, 224, 3)
+        assert torch.equal(batch.crops, same.crops)
+    assert not torch.equal(first[0].crops, other[0].crops)
+    assert not torch.equal(first[0].crops, first[1].crops)
 
 
 @pytest.mark.parametrize("kind", ["sisa", "misa", "sima"])

@@ -15,8 +15,10 @@ from crossmodal.images.backbones import NETWORKS
 from crossmodal.images.crops import Preparation
 from crossmodal.learning.method import Run
 from crossmodal.learning.selection import selection_score
+from crossmodal.learning.speech_image import WORKERS, Batch
 from crossmodal.methods.vase import VASE
 from crossmodal.nn.losses import ranking_loss
+from crossmodal.resources.sizes import FitSize, RowSize
 from tests.methods.spoken import (
     FRAMES,
     OWNERS,
@@ -175,7 +177,7 @@ def test_loss_is_that_of_the_equations(request, views, cycle_weight, beta):
         rows.append(normalize(method._map_texts(clips)).detach().numpy())
     expected = looped_loss([x.astype(float) for x in rows], beta, cycle_weight)
     method.network.eval()
-    assert method.loss((OWNERS[clips], clips)).item() == pytest.approx(expected, rel=1e-4)
+    assert method.loss(Batch(OWNERS[clips], clips)).item() == pytest.approx(expected, rel=1e-4)
 
 
 def test_captions_of_one_image_can_be_spared_as_negatives(split):
@@ -186,7 +188,7 @@ def test_captions_of_one_image_can_be_spared_as_negatives(split):
     losses = []
     for method in (both, apart):
         method.network.eval()
-        losses.append(method.loss((OWNERS[clips], clips)).item())
+        losses.append(method.loss(Batch(OWNERS[clips], clips)).item())
     v = both.embed("image", split.views["image"])[OWNERS[clips]]
     a = both.embed("speech", split.views["speech"])[clips]
     between = sum(
@@ -205,7 +207,7 @@ def test_the_cycle_may_see_the_embeddings_before_their_normalisation(split):
         with torch.no_grad():
             method.network["image"].weight.mul_(3)
             method.network["image"].bias.mul_(3)
-    batch = (OWNERS[clips], clips)
+    batch = Batch(OWNERS[clips], clips)
     scaled = [method.loss(batch).item() for method in (first, other)]
     with torch.no_grad():
         for method in (first, other):
@@ -241,9 +243,9 @@ def test_a_model_comes_back_from_its_state(tri_modal, pictures):
 
 def test_without_cycle_weight_only_ranking_is_learnt(split):
     method = ready(split, cycle_weight=0.0)
-    images, clips = drawn(method)[0]
+    images, clips, _ = drawn(method)[0]
     parameters = list(method.network.parameters())
-    found = torch.autograd.grad(method.loss((images, clips)), parameters)
+    found = torch.autograd.grad(method.loss(Batch(images, clips)), parameters)
     features = torch.from_numpy(split.views["image"].features[images])
     v = normalize(method.network["image"](normalize(features)))
     a = normalize(method.network["speech"](*method.clips.pad(clips, 96)))
@@ -255,7 +257,8 @@ def test_without_cycle_weight_only_ranking_is_learnt(split):
 def test_an_epoch_has_every_spoken_caption_with_its_image(split):
     method = ready(split, batch=3)
     for epoch in range(3):
-        images, clips = (np.concatenate(rows) for rows in zip(*drawn(method, epoch), strict=True))
+        batches = drawn(method, epoch)
+        images, clips = (np.concatenate([batch[i] for batch in batches]) for i in (0, 1))
         assert sorted(clips) == list(range(len(OWNERS)))
         np.testing.assert_array_equal(images, OWNERS[clips])
 
@@ -264,7 +267,7 @@ def test_an_epoch_has_every_image_with_one_of_its_captions(split):
     method = ready(split, captions_per_epoch="one", batch=5)
     seen = set()
     for epoch in range(40):
-        [(images, clips)] = drawn(method, epoch)
+        [(images, clips, _)] = drawn(method, epoch)
         assert sorted(images) == list(range(5))
         np.testing.assert_array_equal(images, OWNERS[clips])
         seen |= set(clips)
@@ -273,7 +276,7 @@ def test_an_epoch_has_every_image_with_one_of_its_captions(split):
 
 def test_a_last_batch_of_one_pair_is_dropped(split):
     method = ready(split, batch=4)
-    assert [len(clips) for _, clips in drawn(method)] == [4, 4]
+    assert [len(clips) for _, clips, _ in drawn(method)] == [4, 4]
 
 
 @pytest.mark.parametrize("trim", [True, False])
@@ -344,7 +347,7 @@ def test_clips_shorter_than_a_step_have_a_finite_loss(rng):
     lengths = np.arange(16)
     images = rng.standard_normal((16, 12)).astype(np.float32)
     method = ready(make_split(images, noise(rng, lengths), lengths), trim=True)
-    loss = method.loss((lengths, lengths))
+    loss = method.loss(Batch(lengths, lengths))
     loss.backward()
     assert math.isfinite(loss.item())
     assert all(p.grad.isfinite().all() for p in method.network.parameters())
@@ -373,7 +376,7 @@ def test_similarities_of_pairs_and_of_others_are_logged(split):
     method = ready(split)
     method.network.eval()
     clips = np.array([0, 2, 3])
-    method.loss((OWNERS[clips], clips))
+    method.loss(Batch(OWNERS[clips], clips))
     v = method.embed("image", split.views["image"])[OWNERS[clips]]
     scores = v @ method.embed("speech", split.views["speech"])[clips].T
     found = method.log()
@@ -465,15 +468,29 @@ def test_batch_statistics_of_the_image_network_move_in_the_second_phase_only(net
 
 def test_kept_features_are_those_of_the_frozen_network(pictures):
     method = placed(VASE(**FILES), pictures)
-    kept = method._frozen_features(method.images)
+    kept = method._frozen_features()
     assert kept.shape == (5, 10, 512)
     method.network.eval()
     rows = np.array([3, 1])
     with torch.no_grad():
-        live = method.run_trunk(method.images.crops(rows, 1)[0])
+        live = next(iter(method.read_crops(method.images, [rows], 1)))[0]
     torch.testing.assert_close(kept[rows, 0].float(), live, rtol=1e-2, atol=1e-2)
     centre = normalize(method._map_images(kept[:, 0])).detach().numpy()
     np.testing.assert_allclose(method.embed("image", pictures.views["image"]), centre, atol=1e-2)
+
+
+def test_a_fit_that_reads_image_files_asks_for_workers_and_memory_for_the_kept_crops():
+    speech, files = RowSize(5_000, 40 * 300, 2, 300), RowSize(1_000, 1e5, 1, 1e5)
+    sizes = {m: RowSize(1_000, 512) if m == "features" else files for m in ("features", "files")}
+    shares = {"train": 0.8, "validation": 0.1, "test": 0.1}
+    needs = {
+        kind: VASE(**options).resources(
+            FitSize({"image": sizes[kind], "speech": speech}, shares, 800, 0, 0)
+        )
+        for kind, options in (("features", SMALL), ("files", FILES))
+    }
+    assert (needs["features"].workers, needs["files"].workers) == (0, WORKERS)
+    assert needs["files"].memory - needs["features"].memory > 2 * 10 * 512 * 800
 
 
 def test_both_phases_train_and_resume_after_a_kill(pictures, tmp_path, monkeypatch):
@@ -491,7 +508,7 @@ def test_both_phases_train_and_resume_after_a_kill(pictures, tmp_path, monkeypat
 
     with pytest.raises(KeyboardInterrupt):
         Killed(**options).fit(pictures, pictures, Run(0, tmp_path))
-    resumed, again = VASE(**options), Run(0, tmp_path)
+    resumed, again = VASE(**options), Run(0, tmp_path, threads=3)
     resumed.fit(pictures, pictures, again)
     assert again.curve == run.curve
     for name, value in resumed.state().items():

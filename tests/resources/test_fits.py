@@ -14,7 +14,7 @@ def test_sizes_of_splits_are_shares_of_the_stored_rows():
     assert SIZE.train["image"].bytes == 0.8 * 10_000 * 400 * 4
     assert SIZE.pairs == 40_000
     assert SIZE.held("train", "validation") == pytest.approx(0.9 * 4 * (4e6 + 5e6))
-    assert SIZE.loading("train") == SIZE.held("train") + 20e6
+    assert SIZE.repeated == 4 * 40_000 * 400  # each image has five texts
     assert SIZE.scores == 1_000 * 5_000
 
 
@@ -31,8 +31,10 @@ def test_a_closed_form_needs_matrices_of_the_sum_of_the_widths():
     assert twice[1] - twice[0] == 2 * 40_000 * 500**2
 
 
-def test_a_fit_needs_at_least_what_loading_takes():
-    assert fit(SIZE, INTERPRETER, 0, 0, 0).memory >= INTERPRETER + SIZE.loading("train")
+def test_a_fit_holds_its_training_and_validation_rows():
+    held = SIZE.held("train", "validation")
+    assert fit(SIZE, INTERPRETER, 0, 0, 0).memory == INTERPRETER + held + SIZE.scoring
+    assert fit(SIZE, INTERPRETER, 1e9, 0, 0).memory == INTERPRETER + held + 1e9
 
 
 def test_training_holds_each_parameter_in_weights_gradients_and_snapshots():

@@ -10,7 +10,8 @@ import pytest
 import torch
 
 import crossmodal
-from crossmodal.data.feature_file import read_features, write_features
+from crossmodal.data.feature_file import write_features
+from crossmodal.data.feature_reader import read_features
 from crossmodal.errors import CrossmodalError
 from crossmodal.reporting.embeddings import read_embeddings
 from crossmodal.search.searcher import Place, Searcher

@@ -6,7 +6,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from crossmodal.config import plugins
-from crossmodal.data.feature_file import read_features
+from crossmodal.data.feature_reader import read_features
 from crossmodal.errors import CrossmodalError
 from crossmodal.steps.embed import embed
 

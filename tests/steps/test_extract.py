@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from crossmodal.data.feature import Feature
-from crossmodal.data.feature_file import read_features, write_features
+from crossmodal.data.feature_file import write_features
+from crossmodal.data.feature_reader import read_features
 from crossmodal.data.prepared import Prepared
 from crossmodal.data.writer import Writer
 from crossmodal.errors import CrossmodalError

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from crossmodal.data.feature_file import read_features, write_features
+from crossmodal.data.feature_file import write_features
+from crossmodal.data.feature_reader import read_features
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.checkpoints import FOLDER
 from crossmodal.learning.method import Method

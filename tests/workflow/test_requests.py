@@ -5,6 +5,7 @@ import pytest
 
 from crossmodal.config import params
 from crossmodal.workflow.requests import Requests
+from tests.project_params import PARAMS as PROJECT
 from tests.workflow.project import PARAMS
 
 
@@ -31,6 +32,12 @@ def test_networks_ask_for_a_gpu(content):
     assert asked(content, "extract", dataset="scenes", feature="activations")["gpu"] == 1
     assert asked(content, "extract", dataset="scenes", feature="fc7")["gpu"] == 0
     assert [asked(content, "train", experiment=e)["gpu"] for e in ("cca", "sam")] == [0, 1]
+
+
+@pytest.mark.parametrize(("experiment", "threads"), [("places_vgg16_base", 8), ("scenes_cca", 1)])
+def test_a_fit_that_reads_pictures_asks_for_the_threads_of_its_workers(experiment, threads):
+    asked = Requests(PROJECT).threads("train", "experiment")
+    assert asked(SimpleNamespace(experiment=experiment)) == threads
 
 
 def test_each_job_asks_for_half_an_hour_at_least(content):

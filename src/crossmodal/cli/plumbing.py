@@ -33,6 +33,7 @@ Embeddings = Annotated[Path, typer.Option("--embeddings", help="Embeddings of th
 Runs = Annotated[list[Path], typer.Argument(help="Metrics: <experiment>/seed<n>.json.")]
 Fitted = Annotated[Path, typer.Option("--model", help="model.safetensors of the run.")]
 Seed = Annotated[int, typer.Option(help="Seeds everything random.")]
+Threads = Annotated[int, typer.Option(min=1, help="Threads; no number depends on them.")]
 
 
 @runs("steps.acquire:download")
@@ -67,7 +68,7 @@ def extract(
     dataset: Dataset,
     features: Features,
     weights: Weights,
-    threads: Annotated[int, typer.Option(min=1, help="Threads; rows do not depend on it.")] = 1,
+    threads: Threads = 1,
 ) -> None:
     """Extract one feature of a dataset; an interrupted extraction resumes."""
 
@@ -80,6 +81,7 @@ def train(
     features: Features,
     weights: Weights,
     seed: Seed,
+    threads: Threads = 1,
 ) -> None:
     """Fit a method on the training split and choose its options on the validation split.
 

@@ -88,7 +88,7 @@ class Estimates:
         passes = 3 * getattr(method.options, "epochs", 10)
         written = self._embedded(experiment)
         return Resources(
-            INTERPRETER + size.loading(*splits) + fit.disk + 2 * written,
+            INTERPRETER + size.held(*splits) + fit.disk + 2 * written,
             fit.operations * share / passes,
             START + (size.held(*splits) + written) / READING,
             fit.gpu,
@@ -109,7 +109,7 @@ class Estimates:
         size, found = self.fit_size(experiment), self.embed(experiment)
         written = self._embedded(experiment) / (1 - size.shares["train"])
         return Resources(
-            found.memory + size.loading("train") + 4 * written + 2 * BLOCK,
+            found.memory + size.held("train") + 4 * written + 2 * BLOCK,
             found.operations / (1 - size.shares["train"]) + 2000 * size.labels * written,
             found.seconds + size.held("train") / READING,
             found.gpu,

@@ -1,13 +1,14 @@
 """Feature files: one HDF5 file per dataset and feature, complete or absent.
 
+`crossmodal.data.feature_reader` reads them.
+
 Layout: `ids` (n,) row ids; `items` (n,) the item each row belongs to; `features` (n, d), or for
 sequences `values` (sum of lengths, ...) with `offsets` (n + 1,); `meta` (1,), a JSON object with
 the options, its provenance and whatever the extractor learnt, such as a vocabulary.
 """
 
 import json
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,7 @@ from crossmodal.errors import CrossmodalError
 from crossmodal.io import hdf5
 from crossmodal.io.files import replacing
 
-# what h5py and JSON raise on corrupt files
-DAMAGE = (OSError, LookupError, TypeError, ValueError, AttributeError, RuntimeError, MemoryError)
+SLICE = 1 << 21  # bytes that are read or checked at a time
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def _fill(target: h5py.Dataset, path: Path, ids: list[str], chunks: Iterable[Row
     """Write the rows of all chunks below each other."""
     start = first = 0
     for chunk in chunks:
-        values, row = _values(chunk), _not_finite(chunk)
+        values, row = _values(chunk), not_finite(chunk)
         if row is not None:
             raise CrossmodalError(
                 f"{path}: row {ids[first + row]!r} has values that are NaN or infinite; correct "
@@ -149,120 +149,16 @@ def _values(rows: Rows) -> np.ndarray:
     return rows.values if isinstance(rows, Ragged) else rows
 
 
-def _not_finite(rows: Rows) -> int | None:
+def not_finite(rows: Rows) -> int | None:
     """The first row with a value that is NaN or infinite."""
     values = _values(rows)
-    if values.dtype.kind != "f" or np.isfinite(values).all():
+    if values.dtype.kind != "f":
         return None
-    first = int(np.argmin(np.isfinite(values.reshape(len(values), -1)).all(axis=1)))
-    ends = rows.offsets[1:] if isinstance(rows, Ragged) else np.arange(1, len(rows) + 1)
-    return int(np.searchsorted(ends, first, side="right"))
-
-
-def open_features(path: Path) -> FeatureFile:
-    """Open a feature file whose `features` (n, d) are read when they are sliced.
-
-    Raises:
-        CrossmodalError: If the file is missing, corrupt, or holds sequences.
-    """
-    with _damage(path):
-        file = h5py.File(path)
-        ids, items = _read_head(file)
-        return FeatureFile(
-            ids, items, _Opened(path, ids, _part(file, "features")), _read_meta(file)
-        )
-
-
-@dataclass(frozen=True)
-class _Opened:
-    """Rows in a file, which are checked when they are sliced."""
-
-    path: Path
-    ids: list[str]
-    rows: h5py.Dataset
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __getitem__(self, span: slice) -> np.ndarray:
-        """Consecutive rows (n, d)."""
-        with _damage(self.path):
-            return _finite(self.rows[span], self.ids[span])
-
-
-def read_features(path: Path, items: set[str] | None = None) -> FeatureFile:
-    """Read a feature file, or of it only the rows of some items.
-
-    Raises:
-        CrossmodalError: If the file is missing, corrupt, or its parts do not fit together.
-    """
-    with _damage(path), h5py.File(path) as file:
-        ids, owners = _read_head(file)
-        rows = np.array([i for i, o in enumerate(owners) if items is None or o in items], int)
-        taken = [ids[r] for r in rows]
-        features = _finite(_read_rows(file, rows, len(ids)), taken)
-        meta = _read_meta(file)
-    return FeatureFile(taken, [owners[r] for r in rows], features, meta)
-
-
-def _finite(rows: Rows, ids: list[str]) -> Rows:
-    if (row := _not_finite(rows)) is not None:
-        raise ValueError(f"row {ids[row]!r} has values that are NaN or infinite")
-    return rows
-
-
-@contextmanager
-def _damage(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except DAMAGE as error:
-        raise CrossmodalError(
-            f"{path}: corrupt or truncated feature file ({error}); delete it and run again"
-        ) from error
-
-
-def _part(file: h5py.File, name: str) -> h5py.Dataset:
-    """A dataset of the file, not larger than the file."""
-    found = file[name]
-    if (
-        found.nbytes > Path(file.filename).stat().st_size
-    ):  # or memory for all of it would be allocated
-        raise ValueError(f"{name} have {found.shape} entries according to the header")
-    return found
-
-
-def _read_head(file: h5py.File) -> tuple[list[str], list[str]]:
-    """Ids of the rows and of their items."""
-    ids, items = _read_strings(file, "ids"), _read_strings(file, "items")
-    if len(ids) != len(items):
-        raise ValueError(f"{len(items)} items for {len(ids)} ids")
-    return ids, items
-
-
-def _read_meta(file: h5py.File) -> dict[str, Any]:
-    (meta,) = _read_strings(file, "meta")
-    return json.loads(meta)
-
-
-def _read_strings(file: h5py.File, name: str) -> list[str]:
-    found = _part(file, name)
-    if found.dtype.kind != "S":
-        raise ValueError(f"{name} are no strings of one length")
-    return found.asstr()[()].tolist()
-
-
-def _read_rows(file: h5py.File, rows: np.ndarray, total: int) -> Rows:
-    """Rows in increasing order; contiguous ranges are read without the others."""
-    if "offsets" in file:
-        offsets, values = _part(file, "offsets")[()], _part(file, "values")
-        ends = (offsets[0], offsets[-1])
-        if len(offsets) != total + 1 or ends != (0, len(values)) or (np.diff(offsets) < 0).any():
-            raise ValueError("offsets do not fit values")
-        return Ragged(values[()], offsets).take(rows)
-    features = _part(file, "features")
-    if len(features) != total:
-        raise ValueError(f"{len(features)} feature rows for {total} ids")
-    if len(rows) == 0:
-        return features[:0]
-    span = features[rows[0] : rows[-1] + 1]
-    return span if len(span) == len(rows) else span[rows - rows[0]]
+    step = max(1, SLICE // max(1, values[:1].nbytes))
+    for start in range(0, len(values), step):
+        finite = np.isfinite(values[start : start + step])
+        if not finite.all():
+            first = start + int(np.argmin(finite.reshape(len(finite), -1).all(axis=1)))
+            ends = rows.offsets[1:] if isinstance(rows, Ragged) else np.arange(1, len(rows) + 1)
+            return int(np.searchsorted(ends, first, side="right"))
+    return None

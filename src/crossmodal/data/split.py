@@ -8,7 +8,8 @@ from typing import Any, Literal
 import numpy as np
 
 from crossmodal.data.changes import Changes
-from crossmodal.data.feature_file import Ragged, Rows, read_features
+from crossmodal.data.feature_file import Ragged, Rows
+from crossmodal.data.feature_reader import read_features
 from crossmodal.data.prepared import Item, Prepared
 from crossmodal.errors import CrossmodalError
 
@@ -43,6 +44,16 @@ class View:
                 "method needs one vector per row; choose another feature for this view"
             )
         return self.features
+
+    def taken(self, rows: np.ndarray) -> np.ndarray:
+        """The given rows as float32, (n, d); these themselves, not a copy, where they are all.
+
+        Raises:
+            CrossmodalError: If the rows are sequences.
+        """
+        features = self.vectors()
+        every = len(rows) == len(features) and (rows == np.arange(len(rows))).all()
+        return (features if every else features[rows]).astype(np.float32, copy=False)
 
 
 @dataclass(frozen=True)
@@ -156,11 +167,9 @@ def _labels(item: Any, relevance: Relevance) -> tuple[str, ...]:
 
 
 def _load_view(path: Path, index: dict[str, int]) -> View:
-    content = read_features(path, set(index))
-    owners = np.array([index[item] for item in content.items], int)
-    missing = set(index) - set(content.items)
+    content = read_features(path, index)
+    missing = index.keys() - set(content.items)
     if missing:
         raise CrossmodalError(f"{path}: item {min(missing)!r} has no row; extract it again")
-    order = np.argsort(owners, kind="stable")
-    content = content.take(order)
-    return View(content.features, owners[order], content.ids, content.meta)
+    owners = np.array([index[item] for item in content.items], int)
+    return View(content.features, owners, content.ids, content.meta)

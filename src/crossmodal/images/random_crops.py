@@ -1,13 +1,9 @@
 """Image files as training input: decoded and cropped at each use."""
 
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Literal
-
 import numpy as np
 import torch
 
 from crossmodal.data.feature_file import Ragged
-from crossmodal.device import device
 from crossmodal.images.crops import Preparation
 from crossmodal.io.image_files import read_image
 
@@ -29,32 +25,35 @@ class Pictures:
     def __len__(self) -> int:
         return len(self.files)
 
-    def crops(self, rows: np.ndarray, count: Literal[1, 10]) -> torch.Tensor:
-        """Fixed crops of the middle square, (count, b, 3, crop, crop), the centre first.
+    def squares(self, rows: np.ndarray) -> torch.Tensor:
+        """The middle square of each image, (b, side, side, 3) uint8 RGB.
 
         Args:
             rows: Which images, (b,).
-            count: See `Preparation.crops`.
-        """
-        squares = self._each(rows, lambda *file: self.preparation.square(*file, "short"))
-        crops = self.preparation.crops(torch.stack(squares).to(device()), count)
-        return crops.unflatten(0, (count, -1))
 
-    def random_crops(self, rows: np.ndarray, mirror: bool) -> torch.Tensor:
-        """A random part of each image, (b, 3, crop, crop), mirrored with probability 1/2.
+        Raises:
+            CrossmodalError: If an image cannot be read; the message names it.
+        """
+        return torch.stack([self.preparation.square(*self._file(row), "short") for row in rows])
+
+    def random_crops(self, rows: np.ndarray, seed: int, mirror: bool) -> torch.Tensor:
+        """A random part of each image, (b, crop, crop, 3) uint8 RGB.
 
         Args:
             rows: Which images, (b,).
-            mirror: Whether any are mirrored.
-        """
-        # random draws must not depend on the order of decoding
-        cut = [self.preparation.random_crop(image) for image in self._each(rows, read_image)]
-        pixels = self.preparation.normalised(torch.stack(cut).to(device()))
-        flipped = torch.rand(len(rows)) < MIRRORED * mirror
-        return torch.where(flipped.to(pixels.device)[:, None, None, None], pixels.flip(3), pixels)
+            seed: All that is drawn follows from it, whichever process draws.
+            mirror: Whether a part is mirrored with probability 1/2.
 
-    def _each(self, rows: np.ndarray, read: Any) -> list[Any]:
-        """`read` applied to the content and the name of each file, in threads."""
-        with ThreadPoolExecutor(torch.get_num_threads()) as pool:
-            contents = [self.files[row].tobytes() for row in rows]
-            return list(pool.map(read, contents, [f"image {self.ids[row]!r}" for row in rows]))
+        Raises:
+            CrossmodalError: If an image cannot be read; the message names it.
+        """
+        with torch.random.fork_rng(devices=[]):
+            torch.default_generator.manual_seed(seed)
+            images = [read_image(*self._file(row)) for row in rows]
+            cut = torch.stack([self.preparation.random_crop(image) for image in images])
+            flipped = torch.rand(len(rows)) < MIRRORED * mirror
+        return torch.where(flipped[:, None, None, None], cut.flip(2), cut)
+
+    def _file(self, row: int) -> tuple[bytes, str]:
+        """Content of a file, and its name in messages."""
+        return self.files[row].tobytes(), f"image {self.ids[row]!r}"

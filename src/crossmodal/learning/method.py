@@ -30,6 +30,7 @@ class Run:
         curve: Rows of the learning curve, filled by `fit`; each has the same keys.
         label: Name of the run in messages.
         weights: The file that `Method.weights` names, if it names one.
+        threads: How many may work at the same time; what is learnt must not depend on it.
     """
 
     seed: int
@@ -37,6 +38,7 @@ class Run:
     curve: list[dict[str, float]] = field(default_factory=list)
     label: str = "fit"
     weights: Path | None = None
+    threads: int = 1
 
 
 class Method(Plugin, ABC):

@@ -6,7 +6,7 @@ belongs to the method.
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from typing import Literal
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -20,6 +20,7 @@ from crossmodal.device import device, half_precision
 from crossmodal.errors import CrossmodalError
 from crossmodal.images import backbones
 from crossmodal.images.crops import Preparation
+from crossmodal.images.prefetch import AHEAD, prefetched
 from crossmodal.images.random_crops import Pictures
 from crossmodal.images.weights import Weights, weights_file
 from crossmodal.learning.gradient import GradientMethod, shuffled_batches
@@ -28,14 +29,31 @@ from crossmodal.nn.davenet import BINS
 from crossmodal.nn.sequences import Sequences
 from crossmodal.nn.speech import SpeechNetwork
 from crossmodal.options import Count, NotNegative, Positive, Strict
+from crossmodal.resources.needs import MB, Resources
 from crossmodal.resources.networks import IMAGE_NETWORKS, SPEECH_NETWORKS, Workload
-from crossmodal.resources.sizes import FitSize
+from crossmodal.resources.sizes import FitSize, decoding
 
 STRIDE = 16  # of the networks that read speech; frames are padded to a multiple
 ROWS = 64  # clips or images embedded at a time
+WORKERS = 7  # decode image files; with the process that learns, a job has eight threads
+WORKER = 60 * MB  # what each holds beside what it shares with that process
 
-Batch = tuple[np.ndarray, np.ndarray]
 Images = torch.Tensor | Pictures
+
+
+class Batch(NamedTuple):
+    """Pairs of an image and a clip.
+
+    Args:
+        images: Rows of the images, (b,).
+        clips: Rows of the clips, (b,).
+        crops: Of image files that the network learns from, a new part of each, (b, crop, crop, 3)
+            uint8 RGB.
+    """
+
+    images: np.ndarray
+    clips: np.ndarray
+    crops: torch.Tensor | None = None
 
 
 class SpeechImageOptions(Strict):
@@ -83,11 +101,13 @@ class SpeechImageMethod(GradientMethod):
 
     Attributes:
         image_shapes: What a row of image features may be.
+        mirrors: Whether half of the crops of image files are mirrored in training.
     """
 
     Options = SpeechImageOptions
     task = "instance"
     image_shapes: tuple[Shape, ...] = ("vector",)
+    mirrors: ClassVar[bool]
 
     @property
     def takes(self) -> Takes:
@@ -106,9 +126,14 @@ class SpeechImageMethod(GradientMethod):
         """Batches per step."""
         return self.options.accumulate
 
+    @property
+    def learns_from_files(self) -> bool:
+        """Whether each batch of the present phase has new crops of image files."""
+        return isinstance(self.images, Pictures)
+
     @abstractmethod
-    def embed_images(self, images: Images, rows: np.ndarray) -> torch.Tensor:
-        """Embeddings (b, ...) of some images, without augmentation."""
+    def embed_images(self, features: torch.Tensor) -> torch.Tensor:
+        """Embeddings (b, ...) of rows of image features, or of what `run_trunk` returns."""
 
     @abstractmethod
     def embed_clips(self, clips: Sequences, rows: np.ndarray) -> torch.Tensor:
@@ -132,11 +157,20 @@ class SpeechImageMethod(GradientMethod):
         self.owners = train.views["speech"].items
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterable[Batch]:
-        """Shuffled pairs as rows of images and clips; a last batch of one has no negatives."""
+        """Shuffled pairs; a last batch of one has no negatives."""
         clips = self._captions(rng)
-        for batch in shuffled_batches(len(clips), self.options.batch, rng, drop_last=False):
-            if len(batch) > 1:
-                yield self.owners[clips[batch]], clips[batch]
+        rows = shuffled_batches(len(clips), self.options.batch, rng, drop_last=False)
+        batches = [Batch(self.owners[clips[r]], clips[r]) for r in rows if len(r) > 1]
+        return self._with_crops(batches, rng) if self.learns_from_files else batches
+
+    def _with_crops(self, batches: list[Batch], rng: np.random.Generator) -> Iterable[Batch]:
+        """The same with a new crop of each image."""
+        seeds = rng.integers(2**63, size=len(batches)).tolist()
+        images = (batch.images for batch in batches)
+        requests = [(*drawn, self.mirrors) for drawn in zip(images, seeds, strict=True)]
+        found = prefetched(self.images.random_crops, requests, self.threads - 1)
+        for batch, crops in zip(batches, found, strict=True):
+            yield batch._replace(crops=crops)
 
     def _captions(self, rng: np.random.Generator) -> np.ndarray:
         """The clips of one epoch."""
@@ -151,8 +185,27 @@ class SpeechImageMethod(GradientMethod):
             yield self._encode_clips(self._place_clips(view))
             return
         images = self.place_images(view)
-        for start in range(0, len(images), ROWS):
-            yield self.embed_images(images, np.arange(start, min(start + ROWS, len(images))))
+        if isinstance(images, Pictures):
+            rows = np.split(np.arange(len(images)), range(ROWS, len(images), ROWS))
+            yield from (self.embed_images(crops[0]) for crops in self.read_crops(images, rows, 1))
+        else:
+            yield from map(self.embed_images, images.split(ROWS))
+
+    def read_crops(
+        self, images: Pictures, batches: list[np.ndarray], count: Literal[1, 10]
+    ) -> Iterable[torch.Tensor]:
+        """What the image network makes of fixed crops of the middle square, (count, b, ...) each.
+
+        Args:
+            images: The files.
+            batches: Rows of each batch, (b,).
+            count: See `Preparation.crops`.
+        """
+        requests = [(rows,) for rows in batches]
+        for squares in prefetched(images.squares, requests, self.threads - 1):
+            pixels = self.preparation.crops(squares.to(device(), non_blocking=True), count)
+            crops = pixels.unflatten(0, (count, -1))
+            yield torch.stack([self.run_trunk(crop) for crop in crops])
 
     def _encode_clips(self, clips: Sequences) -> torch.Tensor:
         """Clips padded to the same size go together, so that no clip depends on the others."""
@@ -187,6 +240,11 @@ class SpeechImageMethod(GradientMethod):
 
     def _place_clips(self, view: View) -> Sequences:
         return Sequences.place(view.features, self.options.max_frames, device())
+
+    def read_new_crops(self, batch: Batch) -> torch.Tensor:
+        """What the image network makes of a batch's crops."""
+        crops = batch.crops.to(device(), non_blocking=True)
+        return self.run_trunk(self.preparation.normalised(crops))
 
     def run_trunk(self, crops: torch.Tensor) -> torch.Tensor:
         """What the image network makes of crops (b, 3, 224, 224), in single precision."""
@@ -244,3 +302,22 @@ class SpeechImageMethod(GradientMethod):
             network.products * o.width**2 * frames,
         )
         return work + IMAGE_NETWORKS[o.image_network] if o.image_network else work
+
+    def fed(self, needs: Resources, size: FitSize, passes: float) -> Resources:
+        """The same with what it takes to decode image files: a worker has so many batches ahead,
+        which are copied once more for a GPU.
+
+        Args:
+            needs: Of a fit to which all that it learns from is at hand.
+            size: Size of what it learns from.
+            passes: How often each training image is decoded.
+        """
+        if not self.options.image_network:
+            return needs
+        batch = 3 * self.preparation.crop**2 * self.options.batch
+        seconds = passes * size.items * decoding(size.stored["image"].steps) / WORKERS
+        return needs.but(
+            memory=needs.memory + WORKERS * (WORKER + 2 * AHEAD * batch),
+            seconds=needs.seconds + seconds,
+            workers=WORKERS,
+        )

@@ -91,7 +91,7 @@ class ACMR(StagedMethod):
         o = self.options
         networks = [dense(r.width, *o.hidden[m], o.dims) for m, r in size.stored.items()]
         work = sum(networks, Workload())
-        return training(size, work, o.epochs, o.batch, copies=size.held("train"))
+        return training(size, work, o.epochs, o.batch, copies=size.repeated)
 
 
 class AdversarialProjections(Stage):

@@ -62,7 +62,7 @@ class DCCA(StagedMethod):
         """Two networks, and their outputs for all pairs in double precision; see `training`."""
         o = self.options
         work = sum((dense(r.width, *o.hidden, o.dims) for r in size.stored.values()), Workload())
-        copies = size.held("train") + 32 * size.pairs * o.dims
+        copies = size.repeated + 32 * size.pairs * o.dims
         return training(size, work, o.epochs, o.batch, copies=copies)
 
 

@@ -79,7 +79,7 @@ class DeepSM(StagedMethod):
         o = self.options
         networks = [dense(r.width, *o.hidden[m], size.labels) for m, r in size.stored.items()]
         work = sum(networks, Workload()).but(slots=1)
-        return training(size, work, o.epochs, o.batch, copies=size.held("train"))
+        return training(size, work, o.epochs, o.batch, copies=size.repeated)
 
 
 class Posteriors(Classifiers):

@@ -18,11 +18,9 @@ from torch.nn.functional import normalize, pad
 from crossmodal.data.split import Split, View
 from crossmodal.device import device
 from crossmodal.images import backbones
-from crossmodal.images.random_crops import Pictures
 from crossmodal.learning.method import Direction
 from crossmodal.learning.speech_image import (
     Batch,
-    Images,
     SpeechImageMethod,
     SpeechImageOptions,
 )
@@ -76,6 +74,7 @@ class Matchmap(SpeechImageMethod):
             return self
 
     image_shapes = ("maps", "vector")
+    mirrors = False  # as in the released code
 
     def build(self, views: dict[str, View]) -> nn.Module:
         """Both encoders, as PyTorch initialises them."""
@@ -116,9 +115,9 @@ class Matchmap(SpeechImageMethod):
     def loss(self, batch: Batch) -> torch.Tensor:
         """Hinges against impostors of other images."""
         margin, similarity = self.options.margin, self.options.similarity
-        images, clips = batch
+        images, clips, _ = batch
         negatives = torch.from_numpy(images[:, None] != images).to(device())
-        positions = self._positions(self._train_images(images))
+        positions = self._positions(self._train_images(batch))
         steps, counts = self._steps(self.clips, clips)
         i, j = (draw_impostors(negatives) for _ in range(2))
         loss = impostor_loss(
@@ -132,11 +131,9 @@ class Matchmap(SpeechImageMethod):
             loss = loss + semi_hard_loss(every, margin, negatives)
         return loss
 
-    def embed_images(self, images: Images, rows: np.ndarray) -> torch.Tensor:
+    def embed_images(self, features: torch.Tensor) -> torch.Tensor:
         """Positions (b, l, D); for SISA their mean, (b, 1, D)."""
-        if isinstance(images, Pictures):
-            return self._positions(self.run_trunk(images.crops(rows, 1)[0]))
-        return self._positions(self._scale(images[rows]))
+        return self._positions(self._scale(features))
 
     def embed_clips(self, clips: Sequences, rows: np.ndarray) -> torch.Tensor:
         """Steps (b, t, D), NaN behind the clip's last; for SISA their mean, (b, 1, D)."""
@@ -160,13 +157,14 @@ class Matchmap(SpeechImageMethod):
     def _stride(self) -> int:
         return self.network["speech"].convolutions.stride
 
-    def _train_images(self, rows: np.ndarray) -> torch.Tensor:
-        """Features as they are; of files a new crop, not mirrored, as in the released code."""
-        if isinstance(self.images, Pictures):
-            return self.run_trunk(self.images.random_crops(rows, mirror=False))
-        return self._scale(self.images[rows])
+    def _train_images(self, batch: Batch) -> torch.Tensor:
+        if self.learns_from_files:
+            return self.read_new_crops(batch)
+        return self._scale(self.images[batch.images])
 
     def _scale(self, features: torch.Tensor) -> torch.Tensor:
+        if self.options.image_network:
+            return features
         return self.network["scaler"](features.float().flatten(1)).view(features.shape)
 
     def _positions(self, features: torch.Tensor) -> torch.Tensor:
@@ -188,11 +186,12 @@ class Matchmap(SpeechImageMethod):
         return 1024 * (view.steps / 16 if clips else 14 * 14)
 
     def resources(self, size: FitSize) -> Resources:
-        """Encoders and the convolution of the image's maps; see `training`."""
+        """Encoders and the convolution of the image's maps; see `training` and `fed`."""
         o = self.options
         rows = size.items if o.captions_per_epoch == "one" else size.pairs
         work = self.encoders(size).but(slots=2 if o.optimizer == "adam" else 1)
-        return training(size, work, o.epochs, o.batch, rows)
+        needs = training(size, work, o.epochs, o.batch, rows)
+        return self.fed(needs, size, o.epochs * rows / size.items)
 
 
 def _as_maps(features: np.ndarray | torch.Tensor) -> np.ndarray | torch.Tensor:

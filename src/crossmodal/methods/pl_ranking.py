@@ -119,8 +119,7 @@ class PLRanking(GradientMethod):
         kept = self.classes[items] >= 0
         classes = self.classes[items[kept]]
         self.inputs = {
-            m: self._scaled(m, view.vectors()[rows[m][kept]])
-            for m, view in train.two_views().items()
+            m: self._scaled(m, view.taken(rows[m][kept])) for m, view in train.two_views().items()
         }
         sizes = np.bincount(classes)
         self.targets = torch.from_numpy(classes).to(device())  # (n,)

@@ -110,8 +110,7 @@ class SAM(GradientMethod):
         self.names = train.label_names or range(train.labels.shape[1])
         self.labels = torch.from_numpy(train.labels[items]).float().to(device())  # (m, C)
         self.inputs = {
-            m: torch.from_numpy(v.vectors().astype(np.float32)[rows[m]]).to(device())
-            for m, v in train.two_views().items()
+            m: torch.from_numpy(v.taken(rows[m])).to(device()) for m, v in train.two_views().items()
         }
         for modality, x in self.inputs.items():
             self.network[modality][0].fit(x)
@@ -192,11 +191,15 @@ class SAM(GradientMethod):
             yield self._project(modality, torch.from_numpy(rows).to(device()))
 
     def resources(self, size: FitSize) -> Resources:
-        """Two networks of one hidden layer on a copy of the rows; see `training`."""
+        """Two networks of one hidden layer, and half of the rows while these are scaled; see
+        `training`.
+        """
         o = self.options
         work = sum((dense(r.width, o.hidden, o.dims) for r in size.stored.values()), Workload())
         work = work.but(slots=1)
-        return training(size, work, o.epochs, o.batch, copies=1.5 * size.held("train"))
+        return training(
+            size, work, o.epochs, o.batch, copies=size.repeated + 0.5 * size.held("train")
+        )
 
 
 def _diameter(x: torch.Tensor) -> torch.Tensor:

@@ -26,11 +26,9 @@ from crossmodal.data.split import Split, View
 from crossmodal.device import device
 from crossmodal.errors import CrossmodalError
 from crossmodal.images import backbones
-from crossmodal.images.random_crops import Pictures
 from crossmodal.learning.speech_image import (
     ROWS,
     Batch,
-    Images,
     SpeechImageMethod,
     SpeechImageOptions,
 )
@@ -96,12 +94,18 @@ class VASE(SpeechImageMethod):
             return self
 
     continues = False
+    mirrors = True
     further: ClassVar = {"text": ("sequence",)}
 
     @property
     def phases(self) -> int:
         """The image network is frozen in the first, learns in the second."""
         return 2 if self.options.finetuning_rate else 1
+
+    @property
+    def learns_from_files(self) -> bool:
+        """Only in the second phase; in the first, crops of each image are kept."""
+        return super().learns_from_files and self.phase == 1
 
     @property
     def epochs(self) -> int:
@@ -171,8 +175,8 @@ class VASE(SpeechImageMethod):
 
     def loss(self, batch: Batch) -> torch.Tensor:
         """Ranking and cycle loss of a batch of pairs."""
-        images, clips = batch
-        rows = [self._train_images(images), self._map_clips(self.clips, clips)]
+        images, clips, _ = batch
+        rows = [self._train_images(batch), self._map_clips(self.clips, clips)]
         if self.texts is not None:
             rows.append(self._map_texts(clips))
         unit = [normalize(x) for x in rows]
@@ -199,36 +203,41 @@ class VASE(SpeechImageMethod):
         self.cosines.clear()
         return {"phase": self.phase, "positives": positives, "negatives": negatives}
 
-    def embed_images(self, images: Images, rows: np.ndarray) -> torch.Tensor:
+    def embed_images(self, features: torch.Tensor) -> torch.Tensor:
         """Unit rows (b, d)."""
-        if isinstance(images, Pictures):
-            return normalize(self._map_images(self.run_trunk(images.crops(rows, 1)[0])))
-        return normalize(self._map_images(images[rows]))
+        return normalize(self._map_images(features))
 
     def embed_clips(self, clips: Sequences, rows: np.ndarray) -> torch.Tensor:
         """Unit rows (b, d)."""
         return normalize(self._map_clips(clips, rows))
 
-    def _train_images(self, rows: np.ndarray) -> torch.Tensor:
+    def _train_images(self, batch: Batch) -> torch.Tensor:
         """Features as they are; of files one of the kept crops, in the second phase a new one."""
         if isinstance(self.images, torch.Tensor):
-            return self._map_images(self.images[rows])
+            return self._map_images(self.images[batch.images])
         if self.phase == 1:
-            return self._map_images(self.run_trunk(self.images.random_crops(rows, mirror=True)))
+            self.frozen = None
+            return self._map_images(self.read_new_crops(batch))
         if self.frozen is None:
-            self.frozen = self._frozen_features(self.images)
-        return self._map_images(self.frozen[rows, torch.randint(CROPS, (len(rows),))])
+            self.frozen = self._frozen_features()
+        rows = torch.from_numpy(batch.images)
+        kept = self.frozen[rows, torch.randint(CROPS, (len(rows),))]
+        return self._map_images(kept.to(device()))
 
     @torch.no_grad()
-    def _frozen_features(self, images: Pictures) -> torch.Tensor:
-        """What the image network makes of each image's crops, (n, crops, F) in half precision."""
-        self.network["trunk"].eval()
-        parts = [
-            torch.stack([*map(self.run_trunk, images.crops(rows, CROPS))], dim=1).half()
-            for rows in np.array_split(np.arange(len(images)), -(-len(images) // ROWS))
-        ]
-        self.network["trunk"].train()
-        return torch.cat(parts)
+    def _frozen_features(self) -> torch.Tensor:
+        """What the image network makes of each image's crops, (n, crops, F) in half precision, in
+        main memory: on Places they would fill half of a GPU's.
+        """
+        network, count = self.network["trunk"].eval(), len(self.images)
+        width = backbones.NETWORKS[self.options.image_network].width
+        kept = torch.empty((count, CROPS, width), dtype=torch.half)
+        batches = np.array_split(np.arange(count), -(-count // ROWS))
+        crops = self.read_crops(self.images, batches, CROPS)
+        for rows, features in zip(batches, crops, strict=True):
+            kept[torch.from_numpy(rows)] = features.transpose(0, 1).half().cpu()
+        network.train()
+        return kept
 
     def _map_images(self, features: torch.Tensor) -> torch.Tensor:
         return self.network["image"](normalize(features.float()))  # zeros stay zeros
@@ -242,7 +251,7 @@ class VASE(SpeechImageMethod):
 
     def resources(self, size: FitSize) -> Resources:
         """Encoders, the GRUs of clips and transcripts, and the map of images; while the image
-        network is frozen, 10 crops of each image are kept. See `training`.
+        network is frozen, 10 crops of each image are kept in main memory. See `training`, `fed`.
         """
         o = self.options
         rows = size.items if o.captions_per_epoch == "one" else size.pairs
@@ -252,6 +261,8 @@ class VASE(SpeechImageMethod):
         if texts:
             words = 3 * o.dims * (o.word_dims + o.dims)
             work += Workload(words + texts.words * o.word_dims, 0, words * texts.steps)
-        crops = 2 * CROPS * size.items * 2048 if o.image_network else 0
-        epochs = o.epochs + o.finetuning_epochs * (self.phases - 1)
-        return training(size, work, epochs, o.batch, rows, crops)
+        tuned = o.finetuning_epochs * (self.phases - 1)
+        needs = training(size, work, o.epochs + tuned, o.batch, rows)
+        width = backbones.NETWORKS[o.image_network].width if o.image_network else 0
+        needs = needs.but(memory=needs.memory + 2 * CROPS * size.items * width)
+        return self.fed(needs, size, 1 + tuned * rows / size.items)

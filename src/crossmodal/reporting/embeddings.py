@@ -15,7 +15,7 @@ from typing import Any
 import h5py
 
 from crossmodal.config import plugins
-from crossmodal.data.feature_file import DAMAGE
+from crossmodal.data.feature_reader import DAMAGE
 from crossmodal.data.split import Split
 from crossmodal.errors import CrossmodalError
 from crossmodal.io import hdf5

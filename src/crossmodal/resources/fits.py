@@ -22,7 +22,7 @@ def fit(
     """
     splits = ("train", "validation")
     return Resources(
-        base + max(size.loading(*splits), size.held(*splits) + max(own, size.scoring)),
+        base + size.held(*splits) + max(own, size.scoring),
         operations,
         START + scorings * size.scoring_time,
         disk=disk,
@@ -32,7 +32,7 @@ def fit(
 def closed_form(size: FitSize, matrices: float, passes: float = 1, extra: float = 0) -> Resources:
     """What a method needs that solves a problem of second moments, in D columns of n pairs:
 
-        memory = base + max(loading, held + 8 (matrices D^2 + 3 D rows of a block) + extra)
+        memory = base + held + 8 (matrices D^2 + 3 D rows of a block) + extra
         operations = passes 2 n D^2 + 25 D^3
 
     Args:
@@ -89,7 +89,7 @@ def training(
 
 
 def staged(size: FitSize, stages: list[tuple[Workload, int, float]], batch: int) -> Resources:
-    """What stages need that are trained one after the other on a copy of the rows, see `training`.
+    """What stages need that are trained one after the other on the pairs, see `training`.
 
     Args:
         size: Size of what the method learns from.
@@ -102,15 +102,14 @@ def staged(size: FitSize, stages: list[tuple[Workload, int, float]], batch: int)
     products = sum(work.products * count for work, count, _ in stages) / steps
     work = every.but(products=products, units=max(w.units for w, _, _ in stages))
     epochs = steps * min(batch, size.pairs) / size.pairs
-    return training(size, work, epochs, batch, copies=size.held("train") + passed)
+    return training(size, work, epochs, batch, copies=size.repeated + passed)
 
 
 def scaled_bytes(size: FitSize, energy: float | None) -> float:
-    """Bytes at the peak of scaling the training rows to float32: these, twice while they are put
-    together, or with PCA, which keeps about a third of the columns, five matrices of it.
+    """Bytes at the peak of scaling the training rows to float32: these, and five blocks of them; or
+    with PCA, which keeps about a third of the columns, five matrices of it.
     """
-    numbers = [rows.count * rows.width for rows in size.train.values()]
-    if energy is None:
-        return 4 * (sum(numbers) + max(numbers))
-    matrices = 5 * 8 * max(rows.width for rows in size.train.values()) ** 2
-    return 4 / 3 * sum(numbers) + max(matrices, 4 / 3 * max(numbers))
+    numbers = sum(rows.count * rows.width for rows in size.train.values())
+    width = max(rows.width for rows in size.train.values())
+    blocks = 5 * 4 * min(ROWS_PER_BLOCK, size.pairs) * width
+    return 4 * numbers + blocks if energy is None else 4 / 3 * numbers + max(blocks, 40 * width**2)

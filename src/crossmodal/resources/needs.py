@@ -26,7 +26,8 @@ class Resources:
         gpu: Whether it makes use of a GPU.
         gpu_memory: Bytes of the GPU's memory at the peak, if it has one.
         disk: Bytes of what it writes and keeps.
-        threads: Threads that it makes use of.
+        threads: Threads that it computes with.
+        workers: Processes beside it that prepare what it learns from.
     """
 
     memory: float = INTERPRETER
@@ -36,6 +37,7 @@ class Resources:
     gpu_memory: float = 0
     disk: float = 0
     threads: int = 1
+    workers: int = 0
 
     def but(self, **changes: float) -> "Resources":
         """The same with other values."""
@@ -58,4 +60,5 @@ def in_turn(jobs: Iterable[Resources]) -> Resources:
         max(job.gpu_memory for job in jobs),
         max(job.disk for job in jobs),
         max(job.threads for job in jobs),
+        max(job.workers for job in jobs),
     )

@@ -6,6 +6,13 @@ Numbers = float  # a count of numbers, on average
 BLOCK = 256 * 2**20  # bytes of scores, see `crossmodal.metrics.blocks`
 
 
+def decoding(file: float) -> float:
+    """Seconds of decoding and resizing an image file of so many bytes: two milliseconds, and more
+    for large files.
+    """
+    return 0.002 + file / 2e7
+
+
 @dataclass(frozen=True)
 class RowSize:
     """Size of a feature, or of a part of its rows.
@@ -72,8 +79,8 @@ class Extent:
 
     @property
     def decoding(self) -> float:
-        """Seconds of decoding and resizing an image: two milliseconds, and more for large files."""
-        return 0.002 + self.image / 2e7
+        """Seconds of decoding and resizing an image."""
+        return decoding(self.image)
 
     @property
     def media(self) -> float:
@@ -128,16 +135,19 @@ class FitSize:
         return sum(rows.bytes for rows in self.part(*splits).values())
 
     @property
+    def repeated(self) -> float:
+        """Bytes of the copy, a row for each pair in float32, of views whose rows belong to several
+        pairs.
+        """
+        views = (rows for rows in self.train.values() if rows.count < self.pairs)
+        return sum(4 * self.pairs * rows.width for rows in views)
+
+    @property
     def placed(self) -> float:
         """Bytes of the training rows that a GPU holds: all but image files."""
         return sum(
             rows.bytes for rows in self.train.values() if rows.itemsize > 1 or not rows.steps
         )
-
-    def loading(self, *splits: str) -> float:
-        """Bytes at the peak of loading splits: what is loaded, and one file with its last split."""
-        largest = max(rows.bytes for rows in self.stored.values())
-        return self.held(*splits) + largest
 
     @property
     def scores(self) -> float:

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from crossmodal.data.feature_file import Ragged, read_features
+from crossmodal.data.feature_file import Ragged
+from crossmodal.data.feature_reader import read_features
 from crossmodal.data.prepared import Prepared
 from crossmodal.errors import CrossmodalError
 from crossmodal.learning.model import ARGUMENTS, Model
@@ -79,7 +80,7 @@ class SplitGallery(Gallery):
 
     def embed(self, model: Model) -> tuple[list[str], np.ndarray]:
         """Embeddings of the rows of the feature file."""
-        items = {item.id for item in self._prepared.split(self._split)}
+        items = [item.id for item in self._prepared.split(self._split)]
         found = read_features(self._feature, items)
         if not found.ids:
             raise CrossmodalError(f"{self.name}: the split has no {self.modality}")

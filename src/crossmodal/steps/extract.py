@@ -9,7 +9,8 @@ import numpy as np
 
 from crossmodal.config import plugins
 from crossmodal.data.feature import Feature, Shape
-from crossmodal.data.feature_file import FeatureFile, Ragged, Rows, open_features, write_features
+from crossmodal.data.feature_file import FeatureFile, Ragged, Rows, write_features
+from crossmodal.data.feature_reader import open_features
 from crossmodal.data.prepared import Prepared, item_of
 from crossmodal.device import use_deterministic_algorithms
 from crossmodal.errors import CrossmodalError

@@ -21,7 +21,13 @@ from crossmodal.workflow.records import verified
 
 
 def train(
-    spec: dict[str, Any], output: Path, folder: Path, features: Path, weights: Path, seed: int
+    spec: dict[str, Any],
+    output: Path,
+    folder: Path,
+    features: Path,
+    weights: Path,
+    seed: int,
+    threads: int = 1,
 ) -> None:
     """Write model.safetensors, model.json and curve.csv next to `output`.
 
@@ -34,6 +40,7 @@ def train(
         features: Folder of the dataset's features.
         weights: Folder of networks' weights.
         seed: Seeds everything random.
+        threads: How many may work at the same time.
 
     Raises:
         CrossmodalError: If data and method do not fit together, or training diverges.
@@ -51,7 +58,8 @@ def train(
             candidate = work / f"candidate{index}"
             if not (candidate / "model.safetensors").exists():
                 label = f"{output.parent} {options or ''}".strip()
-                _fit(spec, options, splits, Run(seed, candidate, label=label), weights)
+                run = Run(seed, candidate, label=label, threads=threads)
+                _fit(spec, options, splits, run, weights)
             candidates[candidate] = read_facts(candidate)
         # ties go to the first, so the order of the searched values matters
         best = max(candidates, key=lambda candidate: candidates[candidate]["validation"])

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from crossmodal.config.params import Params, read
-from crossmodal.data.feature_file import Ragged, read_features
+from crossmodal.data.feature_file import Ragged
+from crossmodal.data.feature_reader import read_features
 from crossmodal.errors import CrossmodalError, unknown
 from crossmodal.io.files import read_json
 from crossmodal.steps.acquire import fetch_weights

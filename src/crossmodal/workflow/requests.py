@@ -17,6 +17,8 @@ EXPERIMENTS = (
 )  # rules whose jobs are those of an experiment
 SHORTEST, DAY = 30, 1440  # minutes
 
+Measure = Callable[[Resources], int]
+
 
 class Requests:
     """The `resources` of rules, each a function of a job's wildcards.
@@ -39,18 +41,23 @@ class Requests:
             names: The wildcards that name a job of it.
         """
 
-        def asked(measure: Callable[[Resources], int]) -> Callable[[Any], int]:
-            return lambda wildcards: measure(
-                self._needs(rule, *(getattr(wildcards, name) for name in names))
-            )
-
-        return {
-            "mem_mb": asked(lambda needs: _megabytes(needs.memory) + SNAKEMAKE // MB),
-            "disk_mb": asked(lambda needs: _megabytes(2 * needs.disk) + SNAKEMAKE // MB),
-            "runtime": asked(_minutes),
-            "gpu": asked(lambda needs: int(needs.gpu)),
-            "gpu_mem_mb": asked(lambda needs: _megabytes(needs.gpu_memory)),
+        measures: dict[str, Measure] = {
+            "mem_mb": lambda needs: _megabytes(needs.memory) + SNAKEMAKE // MB,
+            "disk_mb": lambda needs: _megabytes(2 * needs.disk) + SNAKEMAKE // MB,
+            "runtime": _minutes,
+            "gpu": lambda needs: int(needs.gpu),
+            "gpu_mem_mb": lambda needs: _megabytes(needs.gpu_memory),
         }
+        return {key: self._asked(measure, rule, names) for key, measure in measures.items()}
+
+    def threads(self, rule: str, *names: str) -> Callable[[Any], int]:
+        """Threads that the jobs of a rule ask for, those of their workers among them; see `of`."""
+        return self._asked(lambda needs: needs.threads + needs.workers, rule, names)
+
+    def _asked(self, measure: Measure, rule: str, names: tuple[str, ...]) -> Callable[[Any], int]:
+        return lambda wildcards: measure(
+            self._needs(rule, *(getattr(wildcards, name) for name in names))
+        )
 
     def _needs(self, rule: str, first: str, *further: str) -> Resources:
         experiment = self.params.experiments.get(first) if rule in EXPERIMENTS else None

@@ -58,10 +58,13 @@ def preprocess(
         statistics: What `fit_preprocessing` returned for it.
         scaling: The option that it was called with.
     """
+    components = statistics.get("components")
+    width = features.shape[1] if components is None else components.shape[1]
+    found = np.empty((len(features), width), np.float32)
     blocks = _scaled(features, statistics, scaling)
-    if "components" in statistics:
-        blocks = (block @ statistics["components"] for block in blocks)  # (rows, kept)
-    return np.concatenate(list(blocks))
+    for rows, block in zip(gen_batches(len(features), ROWS_PER_BLOCK), blocks, strict=True):
+        found[rows] = block if components is None else block @ components
+    return found
 
 
 def _begun(rows: np.ndarray, scaling: Scaling) -> np.ndarray:

@@ -164,8 +164,7 @@ class StagedMethod(GradientMethod):
         counts = labels[kept].sum(axis=1, keepdims=True)
         self.labels = torch.from_numpy(labels[kept] / counts.clip(min=1)).to(device())
         self.inputs = {
-            m: torch.from_numpy(v.vectors()[rows[m][kept]]).float().to(device())
-            for m, v in views.items()
+            m: torch.from_numpy(v.taken(rows[m][kept])).to(device()) for m, v in views.items()
         }
         self.stage = 0
         self.network["stages"][0].fit(self.inputs)

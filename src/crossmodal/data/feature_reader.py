@@ -1,0 +1,153 @@
+"""Reads feature files, in slices: of the rows that are asked for, one copy is made."""
+
+import json
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from crossmodal.data.feature_file import SLICE, FeatureFile, Ragged, Rows, not_finite
+from crossmodal.errors import CrossmodalError
+
+# what h5py and JSON raise on corrupt files
+DAMAGE = (OSError, LookupError, TypeError, ValueError, AttributeError, RuntimeError, MemoryError)
+
+
+def open_features(path: Path) -> FeatureFile:
+    """Open a feature file whose `features` (n, d) are read when they are sliced.
+
+    Raises:
+        CrossmodalError: If the file is missing, corrupt, or holds sequences.
+    """
+    with _damage(path):
+        file = h5py.File(path)
+        ids, items = _read_head(file)
+        return FeatureFile(
+            ids, items, _Opened(path, ids, _part(file, "features")), _read_meta(file)
+        )
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """Rows in a file, which are checked when they are sliced."""
+
+    path: Path
+    ids: list[str]
+    rows: h5py.Dataset
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, span: slice) -> np.ndarray:
+        """Consecutive rows (n, d)."""
+        with _damage(self.path):
+            return _finite(self.rows[span], self.ids[span])
+
+
+def read_features(path: Path, items: Collection[str] | None = None) -> FeatureFile:
+    """Read a feature file, or of it only the rows of some items.
+
+    Args:
+        path: The file.
+        items: Ids of the items, in the order in which their rows are returned; None: all rows, as
+            they are in the file.
+
+    Raises:
+        CrossmodalError: If the file is missing, corrupt, or its parts do not fit together.
+    """
+    with _damage(path), h5py.File(path) as file:
+        ids, owners = _read_head(file)
+        rows = _wanted(owners, items)
+        taken = [ids[r] for r in rows]
+        features = _finite(_read_rows(file, rows, len(ids)), taken)
+        meta = _read_meta(file)
+    return FeatureFile(taken, [owners[r] for r in rows], features, meta)
+
+
+def _wanted(owners: list[str], items: Collection[str] | None) -> np.ndarray:
+    """The rows of some items, in their order."""
+    if items is None:
+        return np.arange(len(owners))
+    position = {item: place for place, item in enumerate(items)}
+    rows = np.array([row for row, owner in enumerate(owners) if owner in position], int)
+    return rows[np.argsort([position[owners[row]] for row in rows], kind="stable")]
+
+
+def _finite(rows: Rows, ids: list[str]) -> Rows:
+    if (row := not_finite(rows)) is not None:
+        raise ValueError(f"row {ids[row]!r} has values that are NaN or infinite")
+    return rows
+
+
+@contextmanager
+def _damage(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except DAMAGE as error:
+        raise CrossmodalError(
+            f"{path}: corrupt or truncated feature file ({error}); delete it and run again"
+        ) from error
+
+
+def _part(file: h5py.File, name: str) -> h5py.Dataset:
+    """A dataset of the file, not larger than the file."""
+    found = file[name]
+    if (
+        found.nbytes > Path(file.filename).stat().st_size
+    ):  # or memory for all of it would be allocated
+        raise ValueError(f"{name} have {found.shape} entries according to the header")
+    return found
+
+
+def _read_head(file: h5py.File) -> tuple[list[str], list[str]]:
+    """Ids of the rows and of their items."""
+    ids, items = _read_strings(file, "ids"), _read_strings(file, "items")
+    if len(ids) != len(items):
+        raise ValueError(f"{len(items)} items for {len(ids)} ids")
+    return ids, items
+
+
+def _read_meta(file: h5py.File) -> dict[str, Any]:
+    (meta,) = _read_strings(file, "meta")
+    return json.loads(meta)
+
+
+def _read_strings(file: h5py.File, name: str) -> list[str]:
+    found = _part(file, name)
+    if found.dtype.kind != "S":
+        raise ValueError(f"{name} are no strings of one length")
+    return found.asstr()[()].tolist()
+
+
+def _read_rows(file: h5py.File, rows: np.ndarray, total: int) -> Rows:
+    """The given rows, in that order."""
+    if "offsets" not in file:
+        features = _part(file, "features")
+        if len(features) != total:
+            raise ValueError(f"{len(features)} feature rows for {total} ids")
+        return _gather(features, np.arange(total + 1), rows).values
+    offsets, values = _part(file, "offsets")[()], _part(file, "values")
+    ends = (offsets[0], offsets[-1])
+    if len(offsets) != total + 1 or ends != (0, len(values)) or (np.diff(offsets) < 0).any():
+        raise ValueError("offsets do not fit values")
+    return _gather(values, offsets, rows)
+
+
+def _gather(values: h5py.Dataset, offsets: np.ndarray, rows: np.ndarray) -> Ragged:
+    """Sequences `values[offsets[row]:offsets[row + 1]]`, read in the order of the file."""
+    ends = np.concatenate([[0], np.cumsum(np.diff(offsets)[rows])])
+    found = Ragged(np.empty((ends[-1], *values.shape[1:]), values.dtype), ends)
+    places = np.argsort(rows)
+    step = max(1, SLICE * len(values) // max(1, values.nbytes))
+    ends_of_slices = np.flatnonzero(np.diff(offsets[rows[places]] // step)) + 1
+    for group in np.split(places, ends_of_slices) if len(rows) else []:
+        first, last = rows[group[0]], rows[group[-1]]
+        piece = values[offsets[first] : offsets[last + 1]]
+        starts = offsets[rows[group]] - offsets[first]
+        for place, start in zip(group, starts, strict=True):
+            found[place][:] = piece[start : start + ends[place + 1] - ends[place]]
+    return found
