@@ -2,7 +2,9 @@
 
 import numpy as np
 
-from crossmodal.metrics.retrieval import Pool, Score, over_blocks, same_item
+from crossmodal.metrics.blocks import over_scores
+from crossmodal.metrics.ranking import counts
+from crossmodal.metrics.retrieval import Pool, Score, same_item
 
 
 def mean_scores(queries: Pool, gallery: Pool, score: Score) -> tuple[float, float]:
@@ -14,13 +16,16 @@ def mean_scores(queries: Pool, gallery: Pool, score: Score) -> tuple[float, floa
         score: Scores (q, n) of some queries' embeddings against the gallery's.
     """
 
-    def measure(rows: slice) -> dict[str, np.ndarray]:
-        scores = score(queries.embeddings[rows], gallery.embeddings)
+    def score_rows(rows: slice) -> np.ndarray:
+        return score(queries.embeddings[rows], gallery.embeddings)
+
+    def measure(rows: slice, scores: np.ndarray) -> dict[str, np.ndarray]:
         own = same_item(queries, gallery, rows)
         pairs = (scores * own).sum(1, dtype=np.float64)
         others = scores.sum(1, dtype=np.float64) - pairs
-        return {"pairs": pairs, "others": others, "count": np.count_nonzero(own, axis=1)}
+        return {"pairs": pairs, "others": others, "count": counts(own)}
 
-    sums = {k: v.sum() for k, v in over_blocks(measure, len(queries), len(gallery)).items()}
-    counts = {"pairs": sums["count"], "others": len(queries) * len(gallery) - sums["count"]}
-    return tuple(float(sums[kind] / max(count, 1)) for kind, count in counts.items())
+    found = over_scores(measure, score_rows, len(queries), len(gallery))
+    sums = {name: values.sum() for name, values in found.items()}
+    rows = {"pairs": sums["count"], "others": len(queries) * len(gallery) - sums["count"]}
+    return tuple(float(sums[kind] / max(count, 1)) for kind, count in rows.items())
