@@ -25,7 +25,7 @@ from crossmodal.images.weights import Weights, weights_file
 from crossmodal.learning.gradient import GradientMethod, shuffled_batches
 from crossmodal.learning.method import Takes
 from crossmodal.nn.davenet import BINS
-from crossmodal.nn.sequences import Sequences
+from crossmodal.nn.sequences import Sequences, batches_of_similar_length
 from crossmodal.nn.speech import SpeechNetwork
 from crossmodal.options import Count, NotNegative, Positive, Strict
 from crossmodal.resources.networks import IMAGE_NETWORKS, SPEECH_NETWORKS, Workload
@@ -69,6 +69,10 @@ class SpeechImageOptions(Strict):
     )
     trim: bool = Field(
         description="Pad a batch to its longest clip, not to max_frames: faster, not bit-identical."
+    )
+    similar_lengths: bool = Field(
+        description="Whether the clips of a batch have similar lengths: less padding, but "
+        "negatives that are more alike."
     )
     padding: float = Field(
         ge=-80,
@@ -133,8 +137,12 @@ class SpeechImageMethod(GradientMethod):
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterable[Batch]:
         """Shuffled pairs as rows of images and clips; a last batch of one has no negatives."""
-        clips = self._captions(rng)
-        for batch in shuffled_batches(len(clips), self.options.batch, rng, drop_last=False):
+        clips, size = self._captions(rng), self.options.batch
+        if self.options.similar_lengths:
+            batches = batches_of_similar_length(self.clips.lengths[clips], size, rng)
+        else:
+            batches = shuffled_batches(len(clips), size, rng, drop_last=False)
+        for batch in batches:
             if len(batch) > 1:
                 yield self.owners[clips[batch]], clips[batch]
 
@@ -156,7 +164,7 @@ class SpeechImageMethod(GradientMethod):
 
     def _encode_clips(self, clips: Sequences) -> torch.Tensor:
         """Clips padded to the same size go together, so that no clip depends on the others."""
-        sizes = self._padded(clips.lengths.numpy())
+        sizes = self._padded(clips.lengths)
         order = np.argsort(sizes, kind="stable")
         groups = np.split(order, np.flatnonzero(np.diff(sizes[order])) + 1)
         parts = [g[start : start + ROWS] for g in groups for start in range(0, len(g), ROWS)]
@@ -165,7 +173,7 @@ class SpeechImageMethod(GradientMethod):
 
     def pad(self, clips: Sequences, rows: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
         """Frames (b, t, 40) of some clips, padded with `padding`, and their counts (b,)."""
-        size = int(self._padded(clips.lengths[rows].numpy()).max())
+        size = int(self._padded(clips.lengths[rows]).max())
         return clips.pad(rows, size, self.options.padding)
 
     def _padded(self, frames: np.ndarray) -> np.ndarray:
@@ -186,7 +194,7 @@ class SpeechImageMethod(GradientMethod):
         return torch.from_numpy(view.features).to(device())
 
     def _place_clips(self, view: View) -> Sequences:
-        return Sequences.place(view.features, self.options.max_frames, device())
+        return Sequences(view.features, self.options.max_frames)
 
     def run_trunk(self, crops: torch.Tensor) -> torch.Tensor:
         """What the image network makes of crops (b, 3, 224, 224), in single precision."""

@@ -70,6 +70,10 @@ class VASE(SpeechImageMethod):
         cycle_of_unit_rows: bool = Field(
             description="Whether the cycle loss sees the embeddings after their normalisation."
         )
+        first_cosine: bool = Field(
+            description="Compare the embeddings by their cosine, not inner product; unit rows have "
+            "the same."
+        )
         second_cosine: bool = Field(
             description="Compare the first reconstructions by their cosine, not inner product."
         )
@@ -184,8 +188,9 @@ class VASE(SpeechImageMethod):
             ranking_loss(p @ q.T, self.options.margin, negatives) for p, q in combinations(unit, 2)
         )
         seen = unit if self.options.cycle_of_unit_rows else rows
-        cycle = cycle_loss(seen, self.options.inverse_temperature, self.options.second_cosine)
-        return ranking + self.options.cycle_weight * cycle
+        o = self.options
+        cycle = cycle_loss(seen, o.inverse_temperature, o.first_cosine, o.second_cosine)
+        return ranking + o.cycle_weight * cycle
 
     def _note(self, scores: torch.Tensor) -> None:
         """Keep the mean cosine of the pairs and of all others, from all cosines (b, b)."""
