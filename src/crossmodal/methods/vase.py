@@ -37,6 +37,7 @@ from crossmodal.learning.speech_image import (
 from crossmodal.nn.captions import CaptionEncoder
 from crossmodal.nn.cycle_loss import cycle_loss
 from crossmodal.nn.losses import ranking_loss
+from crossmodal.nn.onednn import Linear
 from crossmodal.nn.sequences import Sequences
 from crossmodal.nn.speech import SpeechEncoder
 from crossmodal.options import Count, NotNegative, Positive
@@ -122,7 +123,7 @@ class VASE(SpeechImageMethod):
             width = backbones.NETWORKS[options.image_network].width
         else:
             width = views["image"].vectors().shape[1]
-        parts["image"] = nn.Linear(width, options.dims)
+        parts["image"] = Linear(width, options.dims)
         parts["speech"] = SpeechEncoder(
             options.speech_network,
             options.dims,
@@ -133,7 +134,7 @@ class VASE(SpeechImageMethod):
         linear = [parts["image"], parts["speech"].project]
         if "text" in views:
             words = len(views["text"].meta["vocabulary"])
-            linear.append(nn.Linear(options.dims, options.dims))
+            linear.append(Linear(options.dims, options.dims))
             parts["text"] = nn.Sequential(
                 CaptionEncoder(words, options.word_dims, options.dims), linear[-1]
             )
