@@ -12,7 +12,7 @@ def device() -> torch.device:
 
 
 def to_device(rows: np.ndarray) -> torch.Tensor:
-    """Rows on the device; a GPU takes them from pinned memory, and the program goes on meanwhile."""
+    """Rows on the device; a GPU takes them from pinned memory, while the program goes on."""
     tensor = torch.from_numpy(rows)
     if device().type == "cpu":
         return tensor

@@ -2,7 +2,13 @@ import h5py
 import numpy as np
 import pytest
 
-from crossmodal.data.feature_file import Ragged, open_features, read_features, write_features
+from crossmodal.data.feature_file import (
+    FileRagged,
+    Ragged,
+    open_features,
+    read_features,
+    write_features,
+)
 from crossmodal.errors import CrossmodalError
 
 DTYPES = [np.int8, np.int64, np.float16, np.float32, np.float64]
@@ -293,3 +299,15 @@ def test_parts_that_say_more_than_the_file_holds_are_refused(tmp_path):
 def test_parts_that_fit_together_are_read(tmp_path):
     write_hdf5(tmp_path / "a.h5", **WHOLE)
     assert read_features(tmp_path / "a.h5").ids == ["1", "2"]
+
+
+def test_large_image_files_stay_in_the_feature_file(tmp_path, rng, monkeypatch):
+    files = make_sequences(rng, 12, np.uint8)
+    ids, items = names(12)
+    write_features(tmp_path / "f.h5", ids, items, [Ragged.concatenate(files)], {})
+    monkeypatch.setattr("crossmodal.data.feature_file.IN_MEMORY", 0)
+    found = read_features(tmp_path / "f.h5", {items[0], items[6], items[9]}).features
+    expected = [files[row] for row in (0, 1, 2, 6, 7, 8, 9, 10, 11)]
+    assert isinstance(found, FileRagged)
+    assert_same_sequences(found, expected)
+    assert_same_sequences(found.take(np.array([4, 0])), [expected[4], expected[0]])

@@ -13,7 +13,6 @@ from crossmodal.features.maps import Maps
 from crossmodal.images import backbones
 from crossmodal.images.crops import Preparation
 
-
 OPTIONS = {"backbone": "squeezenet1_1", "weights": "random", "resize": "warp", "seed": 3}
 
 

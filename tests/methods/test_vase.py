@@ -485,8 +485,9 @@ def test_batch_statistics_of_the_image_network_move_in_the_second_phase_only(net
 
 def test_kept_features_are_those_of_the_frozen_network(pictures):
     method = placed(VASE(**FILES), pictures)
-    kept = method._frozen_features(method.images)
-    assert kept.shape == (5, 10, 512)
+    method.loss(drawn(method)[0])
+    kept = torch.from_numpy(method.frozen)
+    assert (kept.shape, kept.dtype) == ((5, 10, 512), torch.float16)
     method.network.eval()
     rows = np.array([3, 1])
     with torch.no_grad():

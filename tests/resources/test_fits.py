@@ -3,7 +3,7 @@ import pytest
 from crossmodal.resources.fits import closed_form, fit, scaled_bytes, staged, training
 from crossmodal.resources.needs import INTERPRETER, Resources, in_turn
 from crossmodal.resources.networks import Workload, dense
-from crossmodal.resources.sizes import Extent, FitSize, RowSize
+from crossmodal.resources.sizes import IN_MEMORY, Extent, FitSize, RowSize
 
 SHARES = {"train": 0.8, "validation": 0.1, "test": 0.1}
 VIEWS = {"image": RowSize(10_000, 400), "text": RowSize(50_000, 100)}
@@ -14,7 +14,6 @@ def test_sizes_of_splits_are_shares_of_the_stored_rows():
     assert SIZE.train["image"].bytes == 0.8 * 10_000 * 400 * 4
     assert SIZE.pairs == 40_000
     assert SIZE.held("train", "validation") == pytest.approx(0.9 * 4 * (4e6 + 5e6))
-    assert SIZE.loading("train") == SIZE.held("train") + 20e6
     assert SIZE.scores == 1_000 * 5_000
 
 
@@ -31,8 +30,15 @@ def test_a_closed_form_needs_matrices_of_the_sum_of_the_widths():
     assert twice[1] - twice[0] == 2 * 40_000 * 500**2
 
 
-def test_a_fit_needs_at_least_what_loading_takes():
-    assert fit(SIZE, INTERPRETER, 0, 0, 0).memory >= INTERPRETER + SIZE.loading("train")
+def test_a_fit_needs_at_least_its_rows():
+    assert fit(SIZE, INTERPRETER, 0, 0, 0).memory >= INTERPRETER + SIZE.held("train")
+
+
+def test_of_many_image_files_those_of_a_batch_are_read():
+    files = RowSize(10_000, 400_000, itemsize=1, steps=400_000)
+    size = FitSize(VIEWS | {"image": files}, SHARES, 8_000, 10, 10)
+    assert size.held("train") == IN_MEMORY + SIZE.train["text"].bytes
+    assert size.placed == SIZE.train["text"].bytes
 
 
 def test_training_holds_each_parameter_in_weights_gradients_and_snapshots():

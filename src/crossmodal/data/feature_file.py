@@ -18,7 +18,9 @@ import numpy as np
 from crossmodal.errors import CrossmodalError
 from crossmodal.io import hdf5
 from crossmodal.io.files import replacing
+from crossmodal.resources.sizes import IN_MEMORY
 
+CHECKED = 1 << 16  # rows or steps that are looked at together
 # what h5py and JSON raise on corrupt files
 DAMAGE = (OSError, LookupError, TypeError, ValueError, AttributeError, RuntimeError, MemoryError)
 
@@ -59,6 +61,38 @@ class Ragged:
         offsets = np.concatenate([[0], np.cumsum(self.lengths[rows])])
         # an index of every step would be larger than the steps
         return Ragged(np.concatenate([self.values[:0], *(self[row] for row in rows)]), offsets)
+
+
+@dataclass(frozen=True)
+class FileRagged(Ragged):
+    """Sequences that stay in a feature file, and are read one by one.
+
+    Args:
+        values: All steps of all sequences of the file, (sum of lengths, ...).
+        offsets: Of all sequences of the file.
+        rows: Which of them these are, (n,).
+    """
+
+    values: h5py.Dataset
+    rows: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Length of each sequence, (n,)."""
+        return np.diff(self.offsets)[self.rows]
+
+    def __getitem__(self, row: int) -> np.ndarray:
+        """Sequence `row`, (length, ...)."""
+        with _damage(Path(self.values.file.filename)):
+            start, stop = self.offsets[self.rows[row] : self.rows[row] + 2]
+            return self.values[start:stop]
+
+    def take(self, rows: np.ndarray) -> "FileRagged":
+        """The sequences `rows`, in that order."""
+        return FileRagged(self.values, self.offsets, self.rows[rows])
 
 
 Rows = np.ndarray | Ragged
@@ -152,7 +186,8 @@ def _values(rows: Rows) -> np.ndarray:
 def _not_finite(rows: Rows) -> int | None:
     """The first row with a value that is NaN or infinite."""
     values = _values(rows)
-    if values.dtype.kind != "f" or np.isfinite(values).all():
+    parts = (values[start : start + CHECKED] for start in range(0, len(values), CHECKED))
+    if values.dtype.kind != "f" or all(np.isfinite(part).all() for part in parts):
         return None
     first = int(np.argmin(np.isfinite(values.reshape(len(values), -1)).all(axis=1)))
     ends = rows.offsets[1:] if isinstance(rows, Ragged) else np.arange(1, len(rows) + 1)
@@ -193,10 +228,13 @@ class _Opened:
 def read_features(path: Path, items: set[str] | None = None) -> FeatureFile:
     """Read a feature file, or of it only the rows of some items.
 
+    Image files of more than `IN_MEMORY` bytes together stay where they are, until they are used.
+
     Raises:
         CrossmodalError: If the file is missing, corrupt, or its parts do not fit together.
     """
-    with _damage(path), h5py.File(path) as file:
+    with _damage(path):
+        file = h5py.File(path)  # closed with the last sequence that stays in it
         ids, owners = _read_head(file)
         rows = np.array([i for i, o in enumerate(owners) if items is None or o in items], int)
         taken = [ids[r] for r in rows]
@@ -258,11 +296,29 @@ def _read_rows(file: h5py.File, rows: np.ndarray, total: int) -> Rows:
         ends = (offsets[0], offsets[-1])
         if len(offsets) != total + 1 or ends != (0, len(values)) or (np.diff(offsets) < 0).any():
             raise ValueError("offsets do not fit values")
-        return Ragged(values[()], offsets).take(rows)
+        lengths = np.diff(offsets)[rows]
+        if values.dtype == np.uint8 and lengths.sum() > IN_MEMORY:
+            return FileRagged(values, offsets, rows)
+        spans = [(offsets[start], offsets[stop]) for start, stop in _runs(rows)]
+        return Ragged(_read_spans(values, spans), np.concatenate([[0], np.cumsum(lengths)]))
     features = _part(file, "features")
     if len(features) != total:
         raise ValueError(f"{len(features)} feature rows for {total} ids")
-    if len(rows) == 0:
-        return features[:0]
-    span = features[rows[0] : rows[-1] + 1]
-    return span if len(span) == len(rows) else span[rows - rows[0]]
+    return _read_spans(features, _runs(rows))
+
+
+def _runs(rows: np.ndarray) -> list[tuple[int, int]]:
+    """Increasing numbers as ranges start:stop of consecutive ones."""
+    ends = np.flatnonzero(np.diff(rows) != 1)
+    return [*zip(rows[[0, *(ends + 1)]], rows[[*ends, -1]] + 1, strict=True)] if len(rows) else []
+
+
+def _read_spans(values: h5py.Dataset, spans: list[tuple[int, int]]) -> np.ndarray:
+    """The ranges start:stop of a dataset, one below the other."""
+    found = np.empty((sum(stop - start for start, stop in spans), *values.shape[1:]), values.dtype)
+    place = 0
+    for start, stop in spans:
+        if stop > start:
+            values.read_direct(found, np.s_[start:stop], np.s_[place : place + stop - start])
+        place += stop - start
+    return found

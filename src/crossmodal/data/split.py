@@ -162,5 +162,6 @@ def _load_view(path: Path, index: dict[str, int]) -> View:
     if missing:
         raise CrossmodalError(f"{path}: item {min(missing)!r} has no row; extract it again")
     order = np.argsort(owners, kind="stable")
-    content = content.take(order)
+    if (np.diff(order) != 1).any():  # else nothing need be copied
+        content = content.take(order)
     return View(content.features, owners[order], content.ids, content.meta)

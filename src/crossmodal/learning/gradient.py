@@ -38,6 +38,7 @@ class GradientMethod(Method):
         phase: The present one, from 0; `fit` sets it.
         accumulate: Batches whose mean gradient makes one step; each keeps its own negatives.
         initial_weights: File of weights to begin with, set by `fit`; see `Method.weights`.
+        checkpoints: Folder for what a resumed fit need not compute again, set by `fit`; or None.
         network: Set by `fit` and `restore`.
     """
 
@@ -47,6 +48,7 @@ class GradientMethod(Method):
     phase: int = 0
     accumulate: int = 1
     initial_weights: Path | None = None
+    checkpoints: Path | None = None
     network: nn.Module
 
     @property
@@ -126,7 +128,7 @@ class GradientMethod(Method):
             CrossmodalError: If the loss becomes NaN or infinite.
         """
         torch.manual_seed(run.seed)
-        self.initial_weights = run.weights
+        self.initial_weights, self.checkpoints = run.weights, run.checkpoints
         self.network = self.build(train.views).to(device())
         self.place(train)
         _Training(self, validation, run).finish()

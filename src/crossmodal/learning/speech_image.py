@@ -28,6 +28,8 @@ from crossmodal.nn.davenet import BINS
 from crossmodal.nn.sequences import Sequences, batches_of_similar_length
 from crossmodal.nn.speech import SpeechNetwork
 from crossmodal.options import Count, NotNegative, Positive, Strict
+from crossmodal.resources.fits import training
+from crossmodal.resources.needs import Resources
 from crossmodal.resources.networks import IMAGE_NETWORKS, SPEECH_NETWORKS, Workload
 from crossmodal.resources.sizes import FitSize
 
@@ -252,3 +254,13 @@ class SpeechImageMethod(GradientMethod):
             network.products * o.width**2 * frames,
         )
         return work + IMAGE_NETWORKS[o.image_network] if o.image_network else work
+
+    def training(self, size: FitSize, work: Workload, epochs: float) -> Resources:
+        """See `crossmodal.resources.fits.training`; clips and transcripts stay in main memory, from
+        which a GPU gets those of a batch.
+        """
+        o = self.options
+        rows = size.items if o.captions_per_epoch == "one" else size.pairs
+        needed = training(size, work, epochs, o.batch, rows)
+        placed = 0 if o.image_network else size.train["image"].bytes
+        return needed.but(gpu_memory=needed.gpu_memory - size.placed + placed)

@@ -23,10 +23,11 @@ from torch.nn.utils.rnn import pack_sequence
 
 from crossmodal.data.feature_file import Ragged
 from crossmodal.data.split import Split, View
-from crossmodal.device import device
+from crossmodal.device import device, to_device
 from crossmodal.errors import CrossmodalError
 from crossmodal.images import backbones
 from crossmodal.images.random_crops import Pictures
+from crossmodal.io.snapshots import computed_once
 from crossmodal.learning.speech_image import (
     ROWS,
     Batch,
@@ -41,7 +42,6 @@ from crossmodal.nn.onednn import Linear
 from crossmodal.nn.sequences import Sequences
 from crossmodal.nn.speech import SpeechEncoder
 from crossmodal.options import Count, NotNegative, Positive
-from crossmodal.resources.fits import training
 from crossmodal.resources.needs import Resources
 from crossmodal.resources.networks import Workload
 from crossmodal.resources.sizes import FitSize
@@ -163,7 +163,7 @@ class VASE(SpeechImageMethod):
     def place(self, train: Split) -> None:
         """Keep the transcripts too, one for each clip."""
         super().place(train)
-        self.frozen: torch.Tensor | None = None
+        self.frozen: np.ndarray | None = None  # on the host, see `_keep_crops`
         self.texts: Ragged | None = None
         self.cosines: list[torch.Tensor] = []  # of the present epoch
         if "text" in train.views:
@@ -220,21 +220,24 @@ class VASE(SpeechImageMethod):
         if isinstance(self.images, torch.Tensor):
             return self._map_images(self.images[rows])
         if self.phase == 1:
+            self.frozen = None
             return self._map_images(self.run_trunk(self.images.random_crops(rows, mirror=True)))
         if self.frozen is None:
-            self.frozen = self._frozen_features(self.images)
-        return self._map_images(self.frozen[rows, torch.randint(CROPS, (len(rows),))])
+            shape = (len(self.images), CROPS, self.network["image"].in_features)
+            self.frozen = computed_once(
+                self.checkpoints, "crops", shape, np.float16, self._keep_crops
+            )
+        chosen = torch.randint(CROPS, (len(rows),)).numpy()
+        return self._map_images(to_device(self.frozen[rows, chosen]))
 
     @torch.no_grad()
-    def _frozen_features(self, images: Pictures) -> torch.Tensor:
-        """What the image network makes of each image's crops, (n, crops, F) in half precision."""
+    def _keep_crops(self, kept: np.ndarray) -> None:
+        """Write what the image network makes of each image's crops, (n, crops, F)."""
         self.network["trunk"].eval()
-        parts = [
-            torch.stack([*map(self.run_trunk, images.crops(rows, CROPS))], dim=1).half()
-            for rows in np.array_split(np.arange(len(images)), -(-len(images) // ROWS))
-        ]
+        for rows in np.array_split(np.arange(len(kept)), -(-len(kept) // ROWS)):
+            crops = [self.run_trunk(x) for x in self.images.crops(rows, CROPS)]
+            kept[rows] = torch.stack(crops, dim=1).half().cpu().numpy()
         self.network["trunk"].train()
-        return torch.cat(parts)
 
     def _map_images(self, features: torch.Tensor) -> torch.Tensor:
         return self.network["image"](normalize(features.float()))  # zeros stay zeros
@@ -247,17 +250,13 @@ class VASE(SpeechImageMethod):
         return self.network["text"](pack_sequence(words, enforce_sorted=False).to(device()))
 
     def resources(self, size: FitSize) -> Resources:
-        """Encoders, the GRUs of clips and transcripts, and the map of images; while the image
-        network is frozen, 10 crops of each image are kept. See `training`.
-        """
+        """Encoders, the GRUs of clips and transcripts, and the map of images."""
         o = self.options
-        rows = size.items if o.captions_per_epoch == "one" else size.pairs
         clips, texts = size.stored["speech"], size.stored.get("text")
         gru = o.recurrent_layers * 4.5 * o.dims * o.dims
         work = self.encoders(size) + Workload(gru + 3 * o.dims**2, 0, gru * clips.steps / 16)
         if texts:
             words = 3 * o.dims * (o.word_dims + o.dims)
             work += Workload(words + texts.words * o.word_dims, 0, words * texts.steps)
-        crops = 2 * CROPS * size.items * 2048 if o.image_network else 0
         epochs = o.epochs + o.finetuning_epochs * (self.phases - 1)
-        return training(size, work, epochs, o.batch, rows, crops)
+        return self.training(size, work, epochs)

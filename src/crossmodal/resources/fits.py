@@ -22,7 +22,7 @@ def fit(
     """
     splits = ("train", "validation")
     return Resources(
-        base + max(size.loading(*splits), size.held(*splits) + max(own, size.scoring)),
+        base + size.held(*splits) + max(own, size.scoring),
         operations,
         START + scorings * size.scoring_time,
         disk=disk,
@@ -32,7 +32,7 @@ def fit(
 def closed_form(size: FitSize, matrices: float, passes: float = 1, extra: float = 0) -> Resources:
     """What a method needs that solves a problem of second moments, in D columns of n pairs:
 
-        memory = base + max(loading, held + 8 (matrices D^2 + 3 D rows of a block) + extra)
+        memory = base + held + 8 (matrices D^2 + 3 D rows of a block) + extra
         operations = passes 2 n D^2 + 25 D^3
 
     Args:
@@ -62,7 +62,8 @@ def training(
         GPU memory = rows but those of image files + copies + 4 P (3 + s) + 8 b u
         operations = 6 products for each row of each epoch
 
-    The 5 are weights, gradients, best weights, and the last two once more in a snapshot.
+    The 5 are weights, gradients, best weights, and the last two once more in a snapshot. With a
+    GPU, the numbers of a batch need no main memory.
 
     Args:
         size: Size of what it learns from.
@@ -85,7 +86,7 @@ def training(
         int(epochs),
     )
     gpu_memory = size.placed + copies + on_gpu + batch_bytes
-    return needed.but(gpu=True, gpu_memory=gpu_memory)
+    return needed.but(gpu=True, gpu_memory=gpu_memory, moved=batch_bytes)
 
 
 def staged(size: FitSize, stages: list[tuple[Workload, int, float]], batch: int) -> Resources:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 Numbers = float  # a count of numbers, on average
+IN_MEMORY = 2**30  # bytes; of larger image files those of a batch are read
 BLOCK = 256 * 2**20  # bytes of scores, see `crossmodal.metrics.retrieval`
 
 
@@ -30,6 +31,16 @@ class RowSize:
     def bytes(self) -> float:
         """Size of all rows."""
         return self.count * self.width * self.itemsize
+
+    @property
+    def files(self) -> bool:
+        """Whether the rows are image files."""
+        return self.itemsize == 1 and self.steps > 0
+
+    @property
+    def held(self) -> float:
+        """Bytes of what is read of the rows before they are used."""
+        return min(self.bytes, IN_MEMORY) if self.files else self.bytes
 
 
 @dataclass(frozen=True)
@@ -125,19 +136,12 @@ class FitSize:
 
     def held(self, *splits: str) -> float:
         """Bytes of the rows of some splits."""
-        return sum(rows.bytes for rows in self.part(*splits).values())
+        return sum(rows.held for rows in self.part(*splits).values())
 
     @property
     def placed(self) -> float:
         """Bytes of the training rows that a GPU holds: all but image files."""
-        return sum(
-            rows.bytes for rows in self.train.values() if rows.itemsize > 1 or not rows.steps
-        )
-
-    def loading(self, *splits: str) -> float:
-        """Bytes at the peak of loading splits: what is loaded, and one file with its last split."""
-        largest = max(rows.bytes for rows in self.stored.values())
-        return self.held(*splits) + largest
+        return sum(rows.bytes for rows in self.train.values() if not rows.files)
 
     @property
     def scores(self) -> float:
