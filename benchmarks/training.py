@@ -1,12 +1,15 @@
-"""Training speed of SH and SAM on this machine, next to plain PyTorch loops.
+"""Training speed of SH, SAM and VASE on this machine, next to plain PyTorch loops.
 
 The peer of SH pads the captions, which a DataLoader collates item by item. The peer of MH trains as
 VSE++'s released loop does: words are split and looked up whenever a caption is drawn, sequences
 sorted and packed, gradients clipped together. The peer of SAM lists the triplets of each batch and
-gathers their scores and margins. All have the same networks, hyper-parameters and loss as ours,
-which is checked on one batch first. One thread, best of two; ours packs captions, so that it has no
-padding. The last rows compare ours on FNE's 12,416 columns of int8 with ours on FC7's 4,096 of
-float32: a ratio of 0.67 or more means that a step takes at most 1.5 times as long.
+gathers their scores and margins. The peer of VASE trains as the released loop of DAVEnet does:
+shuffled clips are padded, to 2,048 frames as released or to the longest of the batch; an image of
+one channel is convolved, and PyTorch's GRU reads the steps. All have the same networks,
+hyper-parameters and loss as ours, which is checked on one batch first. One thread, best of two;
+ours packs captions, so that it has no padding. The last rows compare ours on FNE's 12,416 columns
+of int8 with ours on FC7's 4,096 of float32: a ratio of 0.67 or more means that a step takes at most
+1.5 times as long.
 Captions are those of Flickr8k where CROSSMODAL_MIRROR has it, else random words.
 Run: python benchmarks/training.py
 """
@@ -22,7 +25,8 @@ from time import perf_counter, process_time
 import numpy as np
 import torch
 from nltk.tokenize import NLTKWordTokenizer
-from torch.nn.functional import normalize
+from torch import nn
+from torch.nn.functional import conv2d, linear, max_pool2d, normalize
 from torch.nn.utils import clip_grad_norm_
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_sequence
 from torch.utils.data import DataLoader
@@ -35,11 +39,15 @@ from crossmodal.features.tokens import END, tokenise
 from crossmodal.learning.method import Run
 from crossmodal.methods.multimodal_embedding import MultimodalEmbedding
 from crossmodal.methods.sam import SAM
+from crossmodal.methods.vase import VASE
+from crossmodal.nn.losses import ranking_loss
 
 WORDS, FC7, FNE, BAG, CAPTIONS = 9_000, 4_096, 12_416, 1_000, 5
+BINS, FRAMES, RELEASED = 40, (300, 80), 2_048  # mean and deviation of lengths, as of the scenes
 WARM_UP, ROUNDS = 1, 2
 PRESETS = params.read(Path("params.yaml"))
 SH, MH, SAM_OPTIONS = (PRESETS.plugin("methods", n)["options"] for n in ("sh", "mh", "sam"))
+BASE = PRESETS.plugin("methods", "vase_small")["options"] | {"cycle_weight": 0.0}
 MARGIN, CLIP, RATE = SH["margin"], SH["clip"], SH["learning_rate"]
 
 
@@ -304,6 +312,67 @@ def sam(count, epochs, rng):
     return fast, plain(method, split, SAM.optimizer, triplet_batches, triplet_loss)
 
 
+def spoken(count, rng):
+    """Three-valued image features, each with one clip."""
+    images = rng.integers(-1, 2, (count, 3_120), np.int8)
+    lengths = rng.normal(*FRAMES, count).clip(100, 600).astype(int)
+    clips = Ragged.concatenate(rng.uniform(-80, 0, (n, BINS)).astype(np.float16) for n in lengths)
+    views = {
+        m: View(x, np.arange(count), range(count), {})
+        for m, x in (("image", images), ("speech", clips))
+    }
+    return Split(list(range(count)), np.zeros((count, 0), bool), views)
+
+
+def padded_clips(rows, split, frames):
+    """Images, clips padded to `frames`, or to the longest clip without, and their lengths."""
+    images, clips = (split.views[m].features for m in ("image", "speech"))
+    lengths = torch.from_numpy(clips.lengths[rows])
+    size = frames or -(-int(lengths.max()) // 16) * 16
+    padded = torch.zeros(len(rows), size, BINS)
+    for place, row in zip(padded, rows, strict=True):
+        place[: len(clips[row])] = torch.from_numpy(clips[row])
+    return torch.from_numpy(images[rows]).float(), padded, lengths
+
+
+def clip_batches(frames, method, split):
+    loader = DataLoader(
+        range(len(split.items)),
+        method.options.batch,
+        True,
+        collate_fn=partial(padded_clips, split=split, frames=frames),
+    )
+    return (batch for _ in range(method.options.epochs) for batch in loader)
+
+
+def clip_loss(method, batch):
+    images, frames, lengths = (part.to(device()) for part in batch)
+    network, encoder = method.network, method.network["speech"]
+    x = encoder.steps.convolutions.input_norm(frames.transpose(1, 2)[:, None])  # (b, 1, 40, t)
+    first, *others = (x for x in encoder.steps.convolutions.layers if isinstance(x, nn.Conv2d))
+    x = conv2d(x, first.weight.permute(0, 2, 1, 3), first.bias).relu()
+    for layer in others:
+        x = conv2d(x, layer.weight, layer.bias, padding=layer.padding).relu()
+        x = max_pool2d(x, (1, 3), (1, 2), (0, 1))
+    counts = (lengths // 16).clamp(min=1).cpu()
+    steps = pack_padded_sequence(x[:, :, 0].transpose(1, 2), counts, True, enforce_sorted=False)
+    states = encoder.recurrent.gru(steps)[1]
+    clips = linear(torch.cat([*states], 1), encoder.project.weight, encoder.project.bias)
+    images = linear(normalize(images), network["image"].weight, network["image"].bias)
+    return ranking_loss(normalize(images) @ normalize(clips).T, method.options.margin)
+
+
+def vase(frames, count, epochs, rng):
+    split, validation = spoken(count, rng), spoken(2, rng)
+    method = VASE(**BASE | {"epochs": epochs})
+    start(method, split)
+    rows = np.arange(32)
+    expected = method.loss((rows, rows))
+    torch.testing.assert_close(clip_loss(method, padded_clips(rows, split, 0)), expected)
+    fast = ours(method, split, validation)
+    return fast, plain(method, split, adam, partial(clip_batches, frames), clip_loss, all_together)
+
+
 def report(name, measure, *sizes):
     rates = [measure(*sizes, rng) for rng in map(np.random.default_rng, repeat(0, ROUNDS))]
     fast, slow = np.max(rates, axis=0)
@@ -321,6 +390,8 @@ def main():
     report("FNE-SH, 1536 units, 1024-d words, batch 128", sh, 1_536, 1_024, 640, 1)
     report("FNE-MH, 1024 units, 1024-d words, batch 128", mh, 1_024, 1_024, 640, 1)
     report("FNE-MH, 1536 units, 1024-d words, batch 128", mh, 1_536, 1_024, 640, 1)
+    report("VASE's base, DAVEnet / 8, batch 32", partial(vase, 0), 1_280, 3)
+    report("the same, peer with 2,048 frames", partial(vase, RELEASED), 640, 1)
     report("SAM, 4096-d images, 1000-d texts, batch 200", sam, 1_000, 2)
     print(f"{'steps per second of ours':<44}{'FNE':>9}{'FC7':>9}{'ratio':>8}")
     report("SH, 1536 units, 1024-d words, batch 128", sh_embeddings, 1_536, 1_024, 640, 1)

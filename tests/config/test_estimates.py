@@ -47,3 +47,25 @@ def test_searched_options_are_fitted_in_turn():
 def test_what_does_not_fit_a_small_machine_is_known_before_it_runs():
     assert ESTIMATES.train("places_vgg16_base").memory > 20 * GB
     assert ESTIMATES.train("scenes_cca").memory < 2 * GB
+
+
+PAPER = [name for table in PARAMS.suites["vase_paper"] for name in PARAMS.tables[table].experiments]
+
+
+@pytest.mark.parametrize("name", dict.fromkeys(PAPER))
+def test_speech_and_images_of_the_paper_s_size_fit_one_gpu_and_its_host(name):
+    dataset = PARAMS.experiments[name].dataset
+    fit, embed = (PARAMS.needs(rule, dataset, name) for rule in ("train", "embed"))
+    assert fit.gpu_memory < 70 * GB
+    assert fit.memory - fit.moved < 48 * GB
+    assert embed.memory < 8 * GB
+
+
+def test_scores_of_matchmaps_take_the_time_of_all_their_parts():
+    misa, sisa = (
+        PARAMS.needs("evaluate", "flickr8k_recorded", f"flickr8k_{kind}")
+        for kind in ("misa", "sisa")
+    )
+    steps = ESTIMATES.fit_size("flickr8k_misa").stored["speech"].steps / 16
+    assert misa.operations == pytest.approx(196 * steps * sisa.operations)
+    assert misa.time(gpu=False) > 3600 > sisa.time(gpu=False)

@@ -4,13 +4,16 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
-from torch.nn.functional import avg_pool2d
+from torch.nn.functional import adaptive_avg_pool2d
 
 from crossmodal.data.prepared import Prepared
 from crossmodal.data.writer import Writer
+from crossmodal.features.activations import Activations
 from crossmodal.features.maps import Maps
 from crossmodal.images import backbones
 from crossmodal.images.crops import Preparation
+
+OPTIONS = {"backbone": "squeezenet1_1", "weights": "random", "resize": "warp", "seed": 3}
 
 
 @pytest.fixture
@@ -25,9 +28,9 @@ def prepared(tmp_path, rng):
     return Prepared(tmp_path)
 
 
-@pytest.mark.parametrize(("pool", "side"), [(1, 13), (4, 3)])
-def test_rows_are_the_last_maps_of_the_centre(prepared, pool, side):
-    feature = Maps(backbone="squeezenet1_1", weights="random", resize="warp", pool=pool, seed=3)
+@pytest.mark.parametrize("side", [13, 3])
+def test_rows_are_the_last_maps_of_the_centre(prepared, side):
+    feature = Maps(**OPTIONS | {"layers": "last", "side": side})
     feature.setup(None)
     found = feature.extract(prepared, prepared.items, {})
     assert found.shape == (2, 512, side, side)
@@ -36,7 +39,7 @@ def test_rows_are_the_last_maps_of_the_centre(prepared, pool, side):
     network = backbones.random_network("squeezenet1_1", 3)
     with torch.inference_mode():
         maps = network.features(Preparation().crops(torch.stack(squares), 1))
-    np.testing.assert_allclose(found, avg_pool2d(maps, pool), rtol=2e-3, atol=2e-3)
+    np.testing.assert_allclose(found, adaptive_avg_pool2d(maps, side), rtol=2e-3, atol=2e-3)
 
 
 def test_mean_of_the_maps_is_the_one_layer_embedding(prepared):
@@ -47,3 +50,18 @@ def test_mean_of_the_maps_is_the_one_layer_embedding(prepared):
         vectors = backbones.Vectors(network, "resnet50")(images)
     assert maps.shape == (1, 2048, 2, 2)
     torch.testing.assert_close(maps.mean((2, 3)), vectors)
+
+
+def test_means_of_the_maps_that_end_the_blocks_are_the_activations_of_the_blocks(prepared):
+    maps = Maps(**OPTIONS | {"layers": "blocks", "side": 1})
+    means = Activations(**OPTIONS | {"layers": "blocks", "crops": 1, "tap": "post"})
+    for feature in (maps, means):
+        feature.setup(None)
+    found, expected = (f.extract(prepared, prepared.items, {}) for f in (maps, means))
+    assert found.shape == (2, 2_624, 1, 1)
+    np.testing.assert_allclose(found[:, :, 0, 0], expected, rtol=2e-3, atol=2e-3)
+
+
+def test_networks_without_blocks_have_last_maps_alone():
+    with pytest.raises(ValueError, match="layers: vgg16 has no blocks; choose 'last'"):
+        Maps(**OPTIONS | {"backbone": "vgg16", "layers": "blocks", "side": 3})

@@ -1,7 +1,8 @@
 import numpy as np
+import pytest
 
 from crossmodal.io import snapshots
-from crossmodal.io.snapshots import Snapshot
+from crossmodal.io.snapshots import Snapshot, computed_once
 
 
 def test_a_state_comes_back_in_another_process(tmp_path):
@@ -34,3 +35,30 @@ def test_without_a_folder_nothing_is_kept():
     snapshot = Snapshot(None)
     snapshot.save_if_due(lambda: 1 / 0)
     assert snapshot.load() is None
+
+
+def test_an_array_is_computed_once_and_found_again(tmp_path):
+    filled = []
+
+    def fill(array):
+        filled.append(array.shape)
+        array[...] = np.arange(6).reshape(2, 3)
+
+    arrays = [
+        computed_once(folder, "x", (2, 3), np.float16, fill)
+        for folder in (tmp_path, tmp_path, None)
+    ]
+    for array in arrays:
+        np.testing.assert_array_equal(array, np.arange(6, dtype=np.float16).reshape(2, 3))
+    assert len(filled) == 2  # the file's, and that in memory
+
+
+def test_an_array_whose_computation_was_killed_is_computed_again(tmp_path):
+    def killed(array):
+        array[0] = 1
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        computed_once(tmp_path, "x", (2,), np.float32, killed)
+    found = computed_once(tmp_path, "x", (2,), np.float32, lambda array: array.fill(2))
+    np.testing.assert_array_equal(found, [2, 2])

@@ -42,6 +42,7 @@ PAPER = {
     "captions_per_epoch": "all",
     "max_frames": 2048,
     "trim": False,
+    "similar_lengths": False,
     "padding": 0.0,
 }
 SMALL = PAPER | {"width": 0.02, "max_frames": 96}

@@ -45,6 +45,7 @@ PAPER = {
     "cycle_weight": 0.05,
     "inverse_temperature": 2.0,
     "cycle_of_unit_rows": True,
+    "first_cosine": True,
     "second_cosine": False,
     "learning_rate": 2e-4,
     "finetuning_rate": None,
@@ -57,6 +58,7 @@ PAPER = {
     "captions_per_epoch": "all",
     "max_frames": 2048,
     "trim": False,
+    "similar_lengths": False,
     "padding": 0.0,
     "reads_padding": False,
 }
@@ -215,6 +217,24 @@ def test_the_cycle_may_see_the_embeddings_before_their_normalisation(split):
     again = [method.loss(batch).item() for method in (first, other)]
     assert again[0] == pytest.approx(scaled[0], rel=1e-5)
     assert again[1] > scaled[1] + 0.01
+
+
+def test_the_cycle_may_compare_by_cosines_what_it_rebuilds_as_it_is(split):
+    method = ready(split, cycle_of_unit_rows=False, cycle_weight=1.0, margin=0.0)
+    method.network.eval()
+    clips = np.array([6, 1, 4])
+    batch = Batch(OWNERS[clips], clips)
+    rows = [method._train_images(batch), method._map_clips(method.clips, clips)]
+    v, a = (3 * x for x in rows)
+    with torch.no_grad():
+        for layer in (method.network["image"], method.network["speech"].project):
+            layer.weight.mul_(3)
+            layer.bias.mul_(3)
+    first = [torch.softmax(2 * normalize(x) @ normalize(y).T, 1) @ y for x, y in ((v, a), (a, v))]
+    again = [torch.softmax(2 * x @ y.T, 1) @ y for x, y in (first, first[::-1])]
+    expected = sum((x - y).square().sum() for x, y in zip(again, (v, a), strict=True))
+    ranking = ranking_loss(normalize(v) @ normalize(a).T, 0.0)
+    torch.testing.assert_close(method.loss(batch) - ranking, expected)
 
 
 def test_texts_change_training_but_are_not_embedded(tri_modal, split):
@@ -468,8 +488,9 @@ def test_batch_statistics_of_the_image_network_move_in_the_second_phase_only(net
 
 def test_kept_features_are_those_of_the_frozen_network(pictures):
     method = placed(VASE(**FILES), pictures)
-    kept = method._frozen_features()
-    assert kept.shape == (5, 10, 512)
+    method.loss(drawn(method)[0])
+    kept = torch.from_numpy(method.frozen)
+    assert (kept.shape, kept.dtype) == ((5, 10, 512), torch.float16)
     method.network.eval()
     rows = np.array([3, 1])
     with torch.no_grad():

@@ -4,10 +4,9 @@ import torch
 from torch.nn.utils.rnn import pack_padded_sequence, pad_sequence
 
 from crossmodal.data.feature_file import Ragged
-from crossmodal.nn.sequences import BiGRU, Sequences
+from crossmodal.nn.sequences import POOL, BiGRU, Sequences, batches_of_similar_length
 
 LENGTHS = (4, 1, 7, 0, 5)
-CPU = torch.device("cpu")
 
 
 @pytest.fixture
@@ -18,14 +17,14 @@ def ragged(rng):
 @pytest.mark.parametrize("fill", [0.0, -80.0])
 def test_padding_puts_a_constant_behind_the_chosen_rows(ragged, fill):
     rows = np.array([2, 3, 0, 2])
-    padded, lengths = Sequences.place(ragged, 99, CPU).pad(rows, 7, fill)
+    padded, lengths = Sequences(ragged, 99).pad(rows, 7, fill)
     chosen = [torch.from_numpy(ragged[row]).float() for row in rows]
     assert torch.equal(padded, pad_sequence(chosen, batch_first=True, padding_value=fill))
     assert lengths.tolist() == [7, 0, 4, 7]
 
 
 def test_only_the_first_steps_of_a_long_row_are_used(ragged):
-    padded, lengths = Sequences.place(ragged, 3, CPU).pad(np.array([2, 1]), 6)
+    padded, lengths = Sequences(ragged, 3).pad(np.array([2, 1]), 6)
     assert lengths.tolist() == [3, 1]
     np.testing.assert_array_equal(padded[0, :3], ragged[2][:3])
     assert (padded[0, 3:] == 0).all()
@@ -61,3 +60,21 @@ def test_gradients_of_bigru_are_those_of_pytorch(layers):
     ]
     for ours, theirs in zip(*found, strict=True):
         torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-14)
+
+
+def test_batches_of_similar_length_have_every_row_once_and_little_padding(rng):
+    lengths = rng.integers(100, 500, 1000)
+    batches = list(batches_of_similar_length(lengths, 16, rng))
+    assert sorted(np.concatenate(batches)) == list(range(1000))
+    assert sorted(map(len, batches)) == [8] + [16] * 62
+    padded = sum(len(rows) * lengths[rows].max() for rows in batches)
+    assert padded < 1.1 * lengths.sum()
+    assert not np.array_equal(np.concatenate(batches), np.argsort(lengths, kind="stable"))
+
+
+def test_batches_of_similar_length_differ_from_epoch_to_epoch(rng):
+    lengths = rng.integers(100, 500, 4 * POOL * 8)
+    first, second = (
+        {frozenset(rows) for rows in batches_of_similar_length(lengths, 8, rng)} for _ in range(2)
+    )
+    assert len(first & second) < len(first) / 4

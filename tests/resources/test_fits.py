@@ -3,7 +3,7 @@ import pytest
 from crossmodal.resources.fits import closed_form, fit, scaled_bytes, staged, training
 from crossmodal.resources.needs import INTERPRETER, Resources, in_turn
 from crossmodal.resources.networks import Workload, dense
-from crossmodal.resources.sizes import Extent, FitSize, RowSize
+from crossmodal.resources.sizes import IN_MEMORY, Extent, FitSize, RowSize
 
 SHARES = {"train": 0.8, "validation": 0.1, "test": 0.1}
 VIEWS = {"image": RowSize(10_000, 400), "text": RowSize(50_000, 100)}
@@ -35,6 +35,13 @@ def test_a_fit_holds_its_training_and_validation_rows():
     held = SIZE.held("train", "validation")
     assert fit(SIZE, INTERPRETER, 0, 0, 0).memory == INTERPRETER + held + SIZE.scoring
     assert fit(SIZE, INTERPRETER, 1e9, 0, 0).memory == INTERPRETER + held + 1e9
+
+
+def test_of_many_image_files_those_of_a_batch_are_read():
+    files = RowSize(10_000, 400_000, itemsize=1, steps=400_000)
+    size = FitSize(VIEWS | {"image": files}, SHARES, 8_000, 10, 10)
+    assert size.held("train") == IN_MEMORY + SIZE.train["text"].bytes
+    assert size.placed == SIZE.train["text"].bytes
 
 
 def test_training_holds_each_parameter_in_weights_gradients_and_snapshots():

@@ -93,16 +93,23 @@ class Estimates:
             START + (size.held(*splits) + written) / READING,
             fit.gpu,
             fit.gpu_memory,
-            written,
+            disk=written,
         )
 
     def evaluate(self, experiment: str) -> Resources:
-        """The embeddings, and blocks of scores, of the method and of three controls."""
+        """The embeddings, and blocks of scores, of the method and of three controls; the products
+        of the method's, in both directions of both splits.
+        """
         size = self.fit_size(experiment)
-        first, second = list(size.part("test").values())[:2]
-        seconds = START + 2 * SCORERS * 1e-7 * first.count * second.count
+        method = _method(self.params.fit_job(experiment), {})
+        pairs, products = {}, 0.0
+        for split in ("validation", "test"):
+            first, second = list(size.part(split).values())[:2]
+            pairs[split] = first.count * second.count
+            products += 2 * pairs[split] * method.score_products(first, second)
+        seconds = START + 2 * SCORERS * 1e-7 * pairs["test"]
         memory = INTERPRETER + 2 * self._embedded(experiment) + 2 * BLOCK
-        return Resources(memory, seconds=seconds, disk=20_000)
+        return Resources(memory, 2 * products, seconds, disk=20_000)
 
     def evaluate_posteriors(self, experiment: str) -> Resources:
         """Embeddings of all splits, twice, and a classifier of the training split's."""
@@ -114,7 +121,7 @@ class Estimates:
             found.seconds + size.held("train") / READING,
             found.gpu,
             found.gpu_memory,
-            20_000,
+            disk=20_000,
         )
 
     def _embedded(self, experiment: str) -> float:

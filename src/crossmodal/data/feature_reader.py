@@ -1,6 +1,7 @@
 """Reads feature files, in slices: of the rows that are asked for, one copy is made."""
 
 import json
+import os
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ import numpy as np
 
 from crossmodal.data.feature_file import SLICE, FeatureFile, Ragged, Rows, not_finite
 from crossmodal.errors import CrossmodalError
+from crossmodal.resources.sizes import IN_MEMORY
 
 # what h5py and JSON raise on corrupt files
 DAMAGE = (OSError, LookupError, TypeError, ValueError, AttributeError, RuntimeError, MemoryError)
@@ -48,8 +50,57 @@ class _Opened:
             return _finite(self.rows[span], self.ids[span])
 
 
+class _FileBytes:
+    """The bytes of all image files in a feature file, which each process opens for itself."""
+
+    dtype = np.dtype(np.uint8)
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._opened: dict[int, h5py.Dataset] = {}
+
+    def __getitem__(self, span: slice) -> np.ndarray:
+        process = os.getpid()
+        with _damage(self.path):
+            if process not in self._opened:
+                self._opened = {process: h5py.File(self.path)["values"]}
+            return self._opened[process][span]
+
+
+@dataclass(frozen=True)
+class FileRagged(Ragged):
+    """Image files that stay in a feature file, and are read one by one.
+
+    Args:
+        values: The bytes of all files in it.
+        offsets: Of all files in it.
+        rows: Which of them these are, (n,).
+    """
+
+    values: _FileBytes
+    rows: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Bytes of each file, (n,)."""
+        return np.diff(self.offsets)[self.rows]
+
+    def __getitem__(self, row: int) -> np.ndarray:
+        """File `row`, (length,)."""
+        return self.values[self.offsets[self.rows[row]] : self.offsets[self.rows[row] + 1]]
+
+    def take(self, rows: np.ndarray) -> "FileRagged":
+        """The files `rows`, in that order."""
+        return FileRagged(self.values, self.offsets, self.rows[rows])
+
+
 def read_features(path: Path, items: Collection[str] | None = None) -> FeatureFile:
     """Read a feature file, or of it only the rows of some items.
+
+    Image files of more than `IN_MEMORY` bytes together stay where they are, until they are used.
 
     Args:
         path: The file.
@@ -134,6 +185,8 @@ def _read_rows(file: h5py.File, rows: np.ndarray, total: int) -> Rows:
     ends = (offsets[0], offsets[-1])
     if len(offsets) != total + 1 or ends != (0, len(values)) or (np.diff(offsets) < 0).any():
         raise ValueError("offsets do not fit values")
+    if values.dtype == np.uint8 and np.diff(offsets)[rows].sum() > IN_MEMORY:
+        return FileRagged(_FileBytes(Path(file.filename)), offsets, rows)
     return _gather(values, offsets, rows)
 
 

@@ -2,7 +2,8 @@
 
     p_lk = 1/(H_l W_l) sum_hw A_lkhw
 
-are the spatial means of the maps of layer l, or the units of a fully connected layer. A_l is the
+are the spatial means of the maps of layer l, or the units of a fully connected layer; or, with
+several cells, the means of each cell of a grid over the maps. A_l is the
 output (`post`) or the input (`pre`) of the activation that the layer's values reach, by way of
 batch normalisation and the sum with a shortcut if there are any; a shortcut's projection reaches
 the activation of its block, which is read once. A linear bottleneck has no activation: its
@@ -17,6 +18,7 @@ from typing import Literal
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import adaptive_avg_pool2d
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 Tap = Literal["pre", "post"]
@@ -53,21 +55,25 @@ def fold(network: nn.Module) -> nn.Module:
 
 
 class ReadOut(nn.Module):
-    """A frozen network as a function from images (n, 3, h, w) to its layers, (n, sum of widths).
+    """A frozen network as a function from images (n, 3, h, w) to its layers, (n, sum of widths) or
+    (n, sum of widths, side, side).
 
     Args:
         network: A network without its classifier; its batch norms are folded in place.
         tap: Read the output or the input of the activations.
         blocks: Pattern of the names of the modules that end a block; empty reads every layer.
+        side: Cells of a side of the grid over the maps; None for one value of each map.
 
     Attributes:
         layers: Names and columns of the layers, in forward order.
     """
 
-    def __init__(self, network: nn.Module, tap: Tap, blocks: str = "") -> None:
+    def __init__(
+        self, network: nn.Module, tap: Tap, blocks: str = "", side: int | None = None
+    ) -> None:
         super().__init__()
         ends = {name for name, module in network.named_modules() if _ends_layer(module)}
-        self.network = fold(network)
+        self.network, self.side = fold(network), side
         read = {
             name: module
             for name, module in self.network.named_modules()
@@ -90,10 +96,10 @@ class ReadOut(nn.Module):
         return torch.cat(self.kept.values, 1)
 
     def _keep_output(self, module: nn.Module, inputs: tuple[Tensor], output: Tensor) -> None:
-        self.kept.values.append(pooled(output))
+        self.kept.values.append(pooled(output, self.side))
 
     def _keep_input(self, module: nn.Module, inputs: tuple[Tensor]) -> None:
-        self.kept.values.append(pooled(inputs[0]))
+        self.kept.values.append(pooled(inputs[0], self.side))
 
     def _probe(self, read: dict[str, nn.Module], named_by_block: bool) -> list[Layer]:
         """Run a small image; a layer has the name of its block or of its first convolution."""
@@ -127,7 +133,11 @@ def _ends_layer(module: nn.Module) -> bool:
     )
 
 
-def pooled(values: Tensor) -> Tensor:
-    """Spatial means (n, k) of maps (n, k, h, w); units (n, k) as they are."""
+def pooled(values: Tensor, side: int | None = None) -> Tensor:
+    """Spatial means (n, k) of maps (n, k, h, w), or with a side of the cells of a grid,
+    (n, k, side, side); units (n, k) as they are.
+    """
+    if side:
+        return adaptive_avg_pool2d(values, side)
     # never the values themselves: an activation that works in place may overwrite them next
     return values.mean((2, 3)) if values.dim() == 4 else values.clone()

@@ -1,4 +1,4 @@
-"""Snapshots of a running fit, from which a killed one resumes."""
+"""What a running fit keeps, from which a killed one resumes: snapshots, large arrays."""
 
 import json
 import math
@@ -57,3 +57,33 @@ class Snapshot:
             save_file(arrays, temporary, {"facts": json.dumps(facts)})
         end = time.monotonic()
         self.due = end + (end - start) / SHARE
+
+
+def computed_once(
+    folder: Path | None,
+    name: str,
+    shape: tuple[int, ...],
+    dtype: type,
+    fill: Callable[[np.ndarray], None],
+) -> np.ndarray:
+    """An array that `fill` computes; in a file, where a resumed process finds it, and which the
+    system reads as far as it is used.
+
+    Args:
+        folder: Where the file is kept; None keeps the array in memory.
+        name: Of the file, without its ending.
+        shape: Of the array.
+        dtype: Of the array.
+        fill: Writes all of it.
+    """
+    if not folder:
+        array = np.empty(shape, dtype)
+        fill(array)
+        return array
+    path = folder / f"{name}.npy"
+    if not path.exists():
+        with replacing(path) as temporary:
+            array = np.lib.format.open_memmap(temporary, "w+", dtype, shape)
+            fill(array)
+            array.flush()
+    return np.load(path, mmap_mode="r")

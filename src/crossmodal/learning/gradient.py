@@ -39,6 +39,7 @@ class GradientMethod(Method):
         accumulate: Batches whose mean gradient makes one step; each keeps its own negatives.
         initial_weights: File of weights to begin with, set by `fit`; see `Method.weights`.
         threads: How many may work at the same time, set by `fit`; see `Run`.
+        checkpoints: Folder for what a resumed fit need not compute again, set by `fit`; or None.
         network: Set by `fit` and `restore`.
     """
 
@@ -49,6 +50,7 @@ class GradientMethod(Method):
     accumulate: int = 1
     initial_weights: Path | None = None
     threads: int = 1
+    checkpoints: Path | None = None
     network: nn.Module
 
     @property
@@ -133,6 +135,7 @@ class GradientMethod(Method):
         """
         torch.manual_seed(run.seed)
         self.initial_weights, self.threads = run.weights, run.threads
+        self.checkpoints = run.checkpoints
         self.network = self.build(train.views).to(device())
         self.place(train)
         _Training(self, validation, run).finish()

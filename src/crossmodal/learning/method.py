@@ -128,3 +128,12 @@ class Method(Plugin, ABC):
             view: Size of the view that is embedded.
         """
         return getattr(self.options, "dims", 100)
+
+    def score_products(self, first: RowSize, second: RowSize) -> Numbers:
+        """Multiply-adds of the score of one pair; by default those of an inner product.
+
+        Args:
+            first: Size of the first view.
+            second: Of the second.
+        """
+        return self.embedding_width(first)

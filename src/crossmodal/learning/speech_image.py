@@ -26,9 +26,10 @@ from crossmodal.images.weights import Weights, weights_file
 from crossmodal.learning.gradient import GradientMethod, shuffled_batches
 from crossmodal.learning.method import Takes
 from crossmodal.nn.davenet import BINS
-from crossmodal.nn.sequences import Sequences
+from crossmodal.nn.sequences import Sequences, batches_of_similar_length
 from crossmodal.nn.speech import SpeechNetwork
 from crossmodal.options import Count, NotNegative, Positive, Strict
+from crossmodal.resources.fits import training
 from crossmodal.resources.needs import MB, Resources
 from crossmodal.resources.networks import IMAGE_NETWORKS, SPEECH_NETWORKS, Workload
 from crossmodal.resources.sizes import FitSize, decoding
@@ -87,6 +88,10 @@ class SpeechImageOptions(Strict):
     )
     trim: bool = Field(
         description="Pad a batch to its longest clip, not to max_frames: faster, not bit-identical."
+    )
+    similar_lengths: bool = Field(
+        description="Whether the clips of a batch have similar lengths: less padding, but "
+        "negatives that are more alike."
     )
     padding: float = Field(
         ge=-80,
@@ -158,8 +163,11 @@ class SpeechImageMethod(GradientMethod):
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterable[Batch]:
         """Shuffled pairs; a last batch of one has no negatives."""
-        clips = self._captions(rng)
-        rows = shuffled_batches(len(clips), self.options.batch, rng, drop_last=False)
+        clips, size = self._captions(rng), self.options.batch
+        if self.options.similar_lengths:
+            rows = batches_of_similar_length(self.clips.lengths[clips], size, rng)
+        else:
+            rows = shuffled_batches(len(clips), size, rng, drop_last=False)
         batches = [Batch(self.owners[clips[r]], clips[r]) for r in rows if len(r) > 1]
         return self._with_crops(batches, rng) if self.learns_from_files else batches
 
@@ -209,7 +217,7 @@ class SpeechImageMethod(GradientMethod):
 
     def _encode_clips(self, clips: Sequences) -> torch.Tensor:
         """Clips padded to the same size go together, so that no clip depends on the others."""
-        sizes = self._padded(clips.lengths.numpy())
+        sizes = self._padded(clips.lengths)
         order = np.argsort(sizes, kind="stable")
         groups = np.split(order, np.flatnonzero(np.diff(sizes[order])) + 1)
         parts = [g[start : start + ROWS] for g in groups for start in range(0, len(g), ROWS)]
@@ -218,7 +226,7 @@ class SpeechImageMethod(GradientMethod):
 
     def pad(self, clips: Sequences, rows: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
         """Frames (b, t, 40) of some clips, padded with `padding`, and their counts (b,)."""
-        size = int(self._padded(clips.lengths[rows].numpy()).max())
+        size = int(self._padded(clips.lengths[rows]).max())
         return clips.pad(rows, size, self.options.padding)
 
     def _padded(self, frames: np.ndarray) -> np.ndarray:
@@ -239,7 +247,7 @@ class SpeechImageMethod(GradientMethod):
         return torch.from_numpy(view.features).to(device())
 
     def _place_clips(self, view: View) -> Sequences:
-        return Sequences.place(view.features, self.options.max_frames, device())
+        return Sequences(view.features, self.options.max_frames)
 
     def read_new_crops(self, batch: Batch) -> torch.Tensor:
         """What the image network makes of a batch's crops."""
@@ -303,21 +311,31 @@ class SpeechImageMethod(GradientMethod):
         )
         return work + IMAGE_NETWORKS[o.image_network] if o.image_network else work
 
-    def fed(self, needs: Resources, size: FitSize, passes: float) -> Resources:
-        """The same with what it takes to decode image files: a worker has so many batches ahead,
-        which are copied once more for a GPU.
+    def training(self, size: FitSize, work: Workload, epochs: float, passes: float) -> Resources:
+        """See `crossmodal.resources.fits.training`; clips and transcripts stay in main memory, from
+        which a GPU gets those of a batch. Of image files, a worker has so many batches ahead, which
+        are copied once more for a GPU.
 
         Args:
-            needs: Of a fit to which all that it learns from is at hand.
             size: Size of what it learns from.
-            passes: How often each training image is decoded.
+            work: Size of the network.
+            epochs: Passes over the rows of an epoch.
+            passes: How often each image file is decoded.
         """
-        if not self.options.image_network:
-            return needs
-        batch = 3 * self.preparation.crop**2 * self.options.batch
+        o = self.options
+        needed = training(size, work, epochs, o.batch, self.epoch_rows(size))
+        if not o.image_network:
+            placed = size.train["image"].bytes
+            return needed.but(gpu_memory=needed.gpu_memory - size.placed + placed)
+        batch = 3 * self.preparation.crop**2 * o.batch
         seconds = passes * size.items * decoding(size.stored["image"].steps) / WORKERS
-        return needs.but(
-            memory=needs.memory + WORKERS * (WORKER + 2 * AHEAD * batch),
-            seconds=needs.seconds + seconds,
+        return needed.but(
+            memory=needed.memory + WORKERS * (WORKER + 2 * AHEAD * batch),
+            gpu_memory=needed.gpu_memory - size.placed,
+            seconds=needed.seconds + seconds,
             workers=WORKERS,
         )
+
+    def epoch_rows(self, size: FitSize) -> float:
+        """Pairs of an epoch."""
+        return size.items if self.options.captions_per_epoch == "one" else size.pairs

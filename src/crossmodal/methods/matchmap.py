@@ -36,7 +36,6 @@ from crossmodal.nn.matchmap_similarity import (
 from crossmodal.nn.scaler import Scaler
 from crossmodal.nn.sequences import Sequences
 from crossmodal.nn.speech import SpeechSteps
-from crossmodal.resources.fits import training
 from crossmodal.resources.needs import Resources
 from crossmodal.resources.sizes import FitSize, Numbers, RowSize
 
@@ -185,13 +184,16 @@ class Matchmap(SpeechImageMethod):
         clips = view.steps and view.itemsize > 1  # image files are sequences of bytes
         return 1024 * (view.steps / 16 if clips else 14 * 14)
 
+    def score_products(self, first: RowSize, second: RowSize) -> Numbers:
+        """Inner products of all positions and steps."""
+        return self.embedding_width(first) * self.embedding_width(second) / 1024
+
     def resources(self, size: FitSize) -> Resources:
-        """Encoders and the convolution of the image's maps; see `training` and `fed`."""
+        """Encoders and the convolution of the image's maps."""
         o = self.options
-        rows = size.items if o.captions_per_epoch == "one" else size.pairs
         work = self.encoders(size).but(slots=2 if o.optimizer == "adam" else 1)
-        needs = training(size, work, o.epochs, o.batch, rows)
-        return self.fed(needs, size, o.epochs * rows / size.items)
+        passes = o.epochs * self.epoch_rows(size) / size.items
+        return self.training(size, work, o.epochs, passes)
 
 
 def _as_maps(features: np.ndarray | torch.Tensor) -> np.ndarray | torch.Tensor:

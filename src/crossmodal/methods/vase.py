@@ -23,9 +23,10 @@ from torch.nn.utils.rnn import pack_sequence
 
 from crossmodal.data.feature_file import Ragged
 from crossmodal.data.split import Split, View
-from crossmodal.device import device
+from crossmodal.device import device, to_device
 from crossmodal.errors import CrossmodalError
 from crossmodal.images import backbones
+from crossmodal.io.snapshots import computed_once
 from crossmodal.learning.speech_image import (
     ROWS,
     Batch,
@@ -35,10 +36,10 @@ from crossmodal.learning.speech_image import (
 from crossmodal.nn.captions import CaptionEncoder
 from crossmodal.nn.cycle_loss import cycle_loss
 from crossmodal.nn.losses import ranking_loss
+from crossmodal.nn.onednn import Linear
 from crossmodal.nn.sequences import Sequences
 from crossmodal.nn.speech import SpeechEncoder
 from crossmodal.options import Count, NotNegative, Positive
-from crossmodal.resources.fits import training
 from crossmodal.resources.needs import Resources
 from crossmodal.resources.networks import Workload
 from crossmodal.resources.sizes import FitSize
@@ -67,6 +68,10 @@ class VASE(SpeechImageMethod):
         )
         cycle_of_unit_rows: bool = Field(
             description="Whether the cycle loss sees the embeddings after their normalisation."
+        )
+        first_cosine: bool = Field(
+            description="Compare the embeddings by their cosine, not inner product; unit rows have "
+            "the same."
         )
         second_cosine: bool = Field(
             description="Compare the first reconstructions by their cosine, not inner product."
@@ -122,7 +127,7 @@ class VASE(SpeechImageMethod):
             width = backbones.NETWORKS[options.image_network].width
         else:
             width = views["image"].vectors().shape[1]
-        parts["image"] = nn.Linear(width, options.dims)
+        parts["image"] = Linear(width, options.dims)
         parts["speech"] = SpeechEncoder(
             options.speech_network,
             options.dims,
@@ -133,7 +138,7 @@ class VASE(SpeechImageMethod):
         linear = [parts["image"], parts["speech"].project]
         if "text" in views:
             words = len(views["text"].meta["vocabulary"])
-            linear.append(nn.Linear(options.dims, options.dims))
+            linear.append(Linear(options.dims, options.dims))
             parts["text"] = nn.Sequential(
                 CaptionEncoder(words, options.word_dims, options.dims), linear[-1]
             )
@@ -162,7 +167,7 @@ class VASE(SpeechImageMethod):
     def place(self, train: Split) -> None:
         """Keep the transcripts too, one for each clip."""
         super().place(train)
-        self.frozen: torch.Tensor | None = None
+        self.frozen: np.ndarray | None = None  # on the host, see `_keep_crops`
         self.texts: Ragged | None = None
         self.cosines: list[torch.Tensor] = []  # of the present epoch
         if "text" in train.views:
@@ -188,8 +193,9 @@ class VASE(SpeechImageMethod):
             ranking_loss(p @ q.T, self.options.margin, negatives) for p, q in combinations(unit, 2)
         )
         seen = unit if self.options.cycle_of_unit_rows else rows
-        cycle = cycle_loss(seen, self.options.inverse_temperature, self.options.second_cosine)
-        return ranking + self.options.cycle_weight * cycle
+        o = self.options
+        cycle = cycle_loss(seen, o.inverse_temperature, o.first_cosine, o.second_cosine)
+        return ranking + o.cycle_weight * cycle
 
     def _note(self, scores: torch.Tensor) -> None:
         """Keep the mean cosine of the pairs and of all others, from all cosines (b, b)."""
@@ -219,25 +225,23 @@ class VASE(SpeechImageMethod):
             self.frozen = None
             return self._map_images(self.read_new_crops(batch))
         if self.frozen is None:
-            self.frozen = self._frozen_features()
-        rows = torch.from_numpy(batch.images)
-        kept = self.frozen[rows, torch.randint(CROPS, (len(rows),))]
-        return self._map_images(kept.to(device()))
+            width = backbones.NETWORKS[self.options.image_network].width
+            shape = (len(self.images), CROPS, width)
+            self.frozen = computed_once(
+                self.checkpoints, "crops", shape, np.float16, self._keep_crops
+            )
+        chosen = torch.randint(CROPS, (len(batch.images),)).numpy()
+        return self._map_images(to_device(self.frozen[batch.images, chosen]))
 
     @torch.no_grad()
-    def _frozen_features(self) -> torch.Tensor:
-        """What the image network makes of each image's crops, (n, crops, F) in half precision, in
-        main memory: on Places they would fill half of a GPU's.
-        """
-        network, count = self.network["trunk"].eval(), len(self.images)
-        width = backbones.NETWORKS[self.options.image_network].width
-        kept = torch.empty((count, CROPS, width), dtype=torch.half)
-        batches = np.array_split(np.arange(count), -(-count // ROWS))
+    def _keep_crops(self, kept: np.ndarray) -> None:
+        """Write what the image network makes of each image's crops, (n, crops, F)."""
+        network = self.network["trunk"].eval()
+        batches = np.array_split(np.arange(len(kept)), -(-len(kept) // ROWS))
         crops = self.read_crops(self.images, batches, CROPS)
         for rows, features in zip(batches, crops, strict=True):
-            kept[torch.from_numpy(rows)] = features.transpose(0, 1).half().cpu()
+            kept[rows] = features.transpose(0, 1).half().cpu().numpy()
         network.train()
-        return kept
 
     def _map_images(self, features: torch.Tensor) -> torch.Tensor:
         return self.network["image"](normalize(features.float()))  # zeros stay zeros
@@ -250,11 +254,8 @@ class VASE(SpeechImageMethod):
         return self.network["text"](pack_sequence(words, enforce_sorted=False).to(device()))
 
     def resources(self, size: FitSize) -> Resources:
-        """Encoders, the GRUs of clips and transcripts, and the map of images; while the image
-        network is frozen, 10 crops of each image are kept in main memory. See `training`, `fed`.
-        """
+        """Encoders, the GRUs of clips and transcripts, and the map of images."""
         o = self.options
-        rows = size.items if o.captions_per_epoch == "one" else size.pairs
         clips, texts = size.stored["speech"], size.stored.get("text")
         gru = o.recurrent_layers * 4.5 * o.dims * o.dims
         work = self.encoders(size) + Workload(gru + 3 * o.dims**2, 0, gru * clips.steps / 16)
@@ -262,7 +263,5 @@ class VASE(SpeechImageMethod):
             words = 3 * o.dims * (o.word_dims + o.dims)
             work += Workload(words + texts.words * o.word_dims, 0, words * texts.steps)
         tuned = o.finetuning_epochs * (self.phases - 1)
-        needs = training(size, work, o.epochs + tuned, o.batch, rows)
-        width = backbones.NETWORKS[o.image_network].width if o.image_network else 0
-        needs = needs.but(memory=needs.memory + 2 * CROPS * size.items * width)
-        return self.fed(needs, size, 1 + tuned * rows / size.items)
+        passes = 1 + tuned * self.epoch_rows(size) / size.items
+        return self.training(size, work, o.epochs + tuned, passes)

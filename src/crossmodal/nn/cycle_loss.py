@@ -6,8 +6,9 @@
     L = |A2 - A|^2 + |I2 - I|^2 + |T2 - T|^2                             (Frobenius norms)
 
 [;] puts rows below each other; with two modalities each is reconstructed from the other. Source:
-Cheng et al., IEEE TMM 2022, equations 11 to 30. Rows are unit vectors, so the first scores are
-cosines; the second are the inner products of the reconstructions, which are shorter.
+Cheng et al., IEEE TMM 2022, equations 11 to 30, which call the first scores cosines and print the
+second as inner products of the reconstructions, which are shorter. Whether the rows are unit
+vectors is left open.
 """
 
 from collections.abc import Sequence
@@ -36,21 +37,25 @@ def reconstruct(
 
 
 def cycle_loss(
-    modalities: Sequence[torch.Tensor], inverse_temperature: float, second_cosine: bool = False
+    modalities: Sequence[torch.Tensor],
+    inverse_temperature: float,
+    first_cosine: bool = True,
+    second_cosine: bool = False,
 ) -> torch.Tensor:
     """The cycle loss of two or three modalities, a sum over the batch.
 
     Args:
-        modalities: Unit rows of each modality, (n, d), in any order: the loss does not see which
-            rows belong together.
+        modalities: Rows of each modality, (n, d), in any order: the loss does not see which rows
+            belong together.
         inverse_temperature: beta >= 0.
+        first_cosine: Compare the rows by their cosine, not inner product.
         second_cosine: Compare the first reconstructions by their cosine.
 
     Returns:
-        A scalar between 0 and, in practice, n times the number of modalities. It is 0 for perfect
-        cycles, and for collapse.
+        A scalar; of unit rows, in practice, at most n times the number of modalities. It is 0 for
+        perfect cycles, and for collapse.
     """
-    once = _rebuild(modalities, inverse_temperature, cosine=False)
+    once = _rebuild(modalities, inverse_temperature, first_cosine)
     twice = _rebuild(once, inverse_temperature, second_cosine)
     return sum((x - y).square().sum() for x, y in zip(twice, modalities, strict=True))
 

@@ -1,7 +1,8 @@
 """DAVEnet: the speech CNN of Harwath et al. (ECCV 2018), log-mel frames to T/16 vectors.
 
 A batch norm with one channel over the whole spectrogram, a convolution over all 40 bins of a frame,
-then four convolutions over time, each followed by ReLU and a max-pool that halves the time.
+then four convolutions over time, each followed by ReLU and a max-pool that halves the time. The
+pool goes before the ReLU, which is the same and leaves it half of the work.
 """
 
 import torch
@@ -33,8 +34,8 @@ class DAVEnet(nn.Module):
         for before, after, kernel in zip((first, *others), others, KERNELS, strict=False):
             layers += [
                 nn.Conv2d(before, after, (1, kernel), padding=(0, kernel // 2)),
-                nn.ReLU(),
                 nn.MaxPool2d((1, 3), (1, 2), (0, 1)),
+                nn.ReLU(),
             ]
         self.layers = nn.Sequential(*layers)
 

@@ -87,15 +87,17 @@ class _States(torch.autograd.Function):
         rows, gates, states, candidates, weight = ctx.saved_tensors
         dims, sizes, first = weight.shape[1], ctx.sizes, ctx.sizes[0]
         before = _states_before(states, sizes)
-        d_gates, d_recurrent = torch.empty_like(gates), torch.empty_like(gates)
+        d_g, d_recurrent = torch.empty_like(states), torch.empty_like(gates)
         d_states = states.new_zeros(first, dims)
-        arrays = [x.split(sizes) for x in (d_all, gates, before, candidates, d_gates, d_recurrent)]
+        kept = (d_all, gates, *_derivatives(gates, before, candidates), d_g, d_recurrent)
+        arrays = [x.split(sizes) for x in kept]
         for step in reversed(range(len(sizes))):
             d_after, *parts = (array[step] for array in arrays)
             d_state = d_states[: len(d_after)].add_(d_after)
             _step_back(d_state, *parts)
             if step:  # h_0 is zero
                 d_state.add_(product(parts[-1], weight.T))
+        d_gates = torch.cat([d_recurrent[:, : 2 * dims], d_g], dim=1)
         d_inputs = gates.new_zeros(ctx.distinct, 3 * dims).index_add_(0, rows, d_gates)
         d_weight = product(d_recurrent[first:].T, before[first:].T)
         return d_inputs, None, None, d_weight, d_recurrent.sum(0)
@@ -108,22 +110,34 @@ def _states_before(states: torch.Tensor, sizes: list[int]) -> torch.Tensor:
     return torch.cat([torch.zeros_like(after[0]), *(state[:size] for state, size in longer)])
 
 
+def _derivatives(
+    gates: torch.Tensor, before: torch.Tensor, candidates: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Of h' in g and in u, and of g in r, all before their functions: (sum of lengths, D) each.
+
+    Those of all steps at once: a small operation takes as long as its call.
+    """
+    r, u, g = gates.chunk(3, 1)
+    other = 1 - u
+    return other * (1 - g * g), (before - g) * u * other, candidates * r * (1 - r)
+
+
 def _step_back(
     d_state: torch.Tensor,
     gate: torch.Tensor,
-    old: torch.Tensor,
-    candidate: torch.Tensor,
-    d_gate: torch.Tensor,
+    by_g: torch.Tensor,
+    by_u: torch.Tensor,
+    by_r: torch.Tensor,
+    d_g: torch.Tensor,
     d_recurrent: torch.Tensor,
 ) -> None:
-    """Fill the gradients of one step's r, u and g, before their functions, and of U h + b; of
-    `d_state` stays what reaches h by way of u * h.
+    """Fill the gradients of one step's g, before its function, and of U h + b; of `d_state` stays
+    what reaches h by way of u * h.
     """
-    r, u, g = gate.chunk(3, 1)
-    d_r, d_u, d_g = d_gate.chunk(3, 1)
-    torch.mul(d_state * (1 - u), 1 - g * g, out=d_g)
-    torch.mul(d_state * (old - g), u * (1 - u), out=d_u)
-    torch.mul(d_g * candidate, r * (1 - r), out=d_r)
-    d_recurrent.copy_(d_gate)
-    d_recurrent.chunk(3, 1)[2].mul_(r)
+    r, u, _ = gate.chunk(3, 1)
+    d_r, d_u, d_candidate = d_recurrent.chunk(3, 1)
+    torch.mul(d_state, by_g, out=d_g)
+    torch.mul(d_state, by_u, out=d_u)
+    torch.mul(d_g, by_r, out=d_r)
+    torch.mul(d_g, r, out=d_candidate)
     d_state.mul_(u)

@@ -1,6 +1,6 @@
-"""Sequences of different lengths on a device: padding, and a recurrent summary without padding."""
+"""Sequences of different lengths: batches on a device, and a recurrent summary without padding."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 import numpy as np
 import torch
@@ -8,30 +8,27 @@ from torch import nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence
 
 from crossmodal.data.feature_file import Ragged
+from crossmodal.device import to_device
 from crossmodal.nn.gru import backward_order, gru_states
 from crossmodal.nn.onednn import linear
 
+POOL = 16  # batches that are sorted by length together
 
-@dataclass(frozen=True)
+
 class Sequences:
-    """The rows of a Ragged, end to end on a device in their stored precision.
+    """The rows of a Ragged on the host, from which batches go to a device.
 
     Args:
-        values: All steps of all rows, (sum of lengths, d).
-        starts: First step of each row, (n,).
+        rows: Steps of each row, (length, d).
+        longest: Of each row only the first `longest` steps are used.
+
+    Attributes:
         lengths: Steps of each row that are used, (n,).
     """
 
-    values: torch.Tensor
-    starts: torch.Tensor
-    lengths: torch.Tensor
-
-    @classmethod
-    def place(cls, rows: Ragged, longest: int, device: torch.device) -> "Sequences":
-        """Move to a device; of each row only the first `longest` steps are used."""
-        starts = torch.from_numpy(rows.offsets[:-1])
-        lengths = torch.from_numpy(rows.lengths).clamp(max=longest)
-        return cls(torch.from_numpy(rows.values).to(device), starts, lengths)
+    def __init__(self, rows: Ragged, longest: int) -> None:
+        self.rows = rows
+        self.lengths = rows.lengths.clip(max=longest)
 
     def pad(
         self, rows: np.ndarray, size: int, fill: float = 0.0
@@ -46,12 +43,28 @@ class Sequences:
         Returns:
             The batch (b, size, d) in single precision on the device; lengths (b,) on the CPU.
         """
-        steps = torch.arange(size)
-        inside = steps < self.lengths[rows, None]  # (b, size)
-        sources = (self.starts[rows, None] + steps).where(inside, 0)
-        sources, inside = (x.to(self.values.device) for x in (sources, inside))
-        padded = self.values[sources].float().where(inside[:, :, None], fill)
-        return padded, self.lengths[rows]
+        values, lengths = self.rows.values, self.lengths[rows]
+        padded = np.full((len(rows), size, *values.shape[1:]), fill, values.dtype)
+        for place, start, length in zip(padded, self.rows.offsets[rows], lengths, strict=True):
+            place[:length] = values[start : start + length]
+        return to_device(padded).float(), torch.from_numpy(lengths)
+
+
+def batches_of_similar_length(
+    lengths: np.ndarray, size: int, rng: np.random.Generator
+) -> Iterable[np.ndarray]:
+    """A random permutation of rows in batches, the last of which may be smaller, in random order.
+
+    Args:
+        lengths: Steps of each row, (n,); `POOL` batches at a time are sorted by it.
+        size: Rows of a batch.
+        rng: Draws the permutation.
+    """
+    order = rng.permutation(len(lengths))
+    pools = np.split(order, range(POOL * size, len(order), POOL * size))
+    order = np.concatenate([pool[np.argsort(lengths[pool], kind="stable")] for pool in pools])
+    starts = rng.permutation(range(0, len(order), size))
+    return (order[start : start + size] for start in starts)
 
 
 class BiGRU(nn.Module):

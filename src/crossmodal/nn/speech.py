@@ -8,6 +8,7 @@ from torch import nn
 from crossmodal.device import half_precision
 from crossmodal.nn.davenet import DAVEnet
 from crossmodal.nn.harwath2016 import Harwath2016
+from crossmodal.nn.onednn import Linear
 from crossmodal.nn.resdavenet import ResDAVEnet
 from crossmodal.nn.sequences import BiGRU
 
@@ -68,7 +69,7 @@ class SpeechEncoder(nn.Module):
         self.reads_padding = reads_padding
         self.steps = SpeechSteps(network, width)
         self.recurrent = BiGRU(self.steps.channels, dims // 2, recurrent_layers)
-        self.project = nn.Linear(dims, dims)
+        self.project = Linear(dims, dims)
 
     def forward(self, frames: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         """Encode a padded batch (b, t, 40) whose rows have `lengths` (b,) frames."""

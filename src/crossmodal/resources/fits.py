@@ -62,7 +62,8 @@ def training(
         GPU memory = rows but those of image files + copies + 4 P (3 + s) + 8 b u
         operations = 6 products for each row of each epoch
 
-    The 5 are weights, gradients, best weights, and the last two once more in a snapshot.
+    The 5 are weights, gradients, best weights, and the last two once more in a snapshot. With a
+    GPU, the numbers of a batch need no main memory.
 
     Args:
         size: Size of what it learns from.
@@ -85,7 +86,7 @@ def training(
         int(epochs),
     )
     gpu_memory = size.placed + copies + on_gpu + batch_bytes
-    return needed.but(gpu=True, gpu_memory=gpu_memory)
+    return needed.but(gpu=True, gpu_memory=gpu_memory, moved=batch_bytes)
 
 
 def staged(size: FitSize, stages: list[tuple[Workload, int, float]], batch: int) -> Resources:

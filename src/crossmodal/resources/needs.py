@@ -25,6 +25,7 @@ class Resources:
         seconds: Further time, of which a GPU takes nothing.
         gpu: Whether it makes use of a GPU.
         gpu_memory: Bytes of the GPU's memory at the peak, if it has one.
+        moved: Bytes of main memory that it does not need if it has a GPU.
         disk: Bytes of what it writes and keeps.
         threads: Threads that it computes with.
         workers: Processes beside it that prepare what it learns from.
@@ -35,6 +36,7 @@ class Resources:
     seconds: float = START
     gpu: bool = False
     gpu_memory: float = 0
+    moved: float = 0
     disk: float = 0
     threads: int = 1
     workers: int = 0
@@ -58,6 +60,7 @@ def in_turn(jobs: Iterable[Resources]) -> Resources:
         sum(job.seconds for job in jobs),
         any(job.gpu for job in jobs),
         max(job.gpu_memory for job in jobs),
+        min(job.moved for job in jobs),
         max(job.disk for job in jobs),
         max(job.threads for job in jobs),
         max(job.workers for job in jobs),

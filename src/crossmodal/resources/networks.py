@@ -91,16 +91,6 @@ READ_OUTS = {
     "efficientnet_lite1": {"all": 26_832, "blocks": 3_568},
     "efficientnet_lite2": {"all": 29_048, "blocks": 3_768},
 }
-# cells of a side of the last maps of one crop
-MAP_SIDES = {
-    "vgg16": 14,
-    "vgg19": 14,
-    "resnet50": 7,
-    "squeezenet1_1": 13,
-    "efficientnet_lite0": 7,
-    "efficientnet_lite1": 8,
-    "efficientnet_lite2": 9,
-}
 # of one frame
 SPEECH_NETWORKS = {
     "davenet": _convolutions(16.0e6, 3.71e6, 2216),

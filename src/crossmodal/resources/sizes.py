@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 Numbers = float  # a count of numbers, on average
+IN_MEMORY = 2**30  # bytes; of larger image files those of a batch are read
 BLOCK = 256 * 2**20  # bytes of scores, see `crossmodal.metrics.blocks`
 
 
@@ -37,6 +38,16 @@ class RowSize:
     def bytes(self) -> float:
         """Size of all rows."""
         return self.count * self.width * self.itemsize
+
+    @property
+    def files(self) -> bool:
+        """Whether the rows are image files."""
+        return self.itemsize == 1 and self.steps > 0
+
+    @property
+    def held(self) -> float:
+        """Bytes of what is read of the rows before they are used."""
+        return min(self.bytes, IN_MEMORY) if self.files else self.bytes
 
 
 @dataclass(frozen=True)
@@ -132,7 +143,7 @@ class FitSize:
 
     def held(self, *splits: str) -> float:
         """Bytes of the rows of some splits."""
-        return sum(rows.bytes for rows in self.part(*splits).values())
+        return sum(rows.held for rows in self.part(*splits).values())
 
     @property
     def repeated(self) -> float:
@@ -145,9 +156,7 @@ class FitSize:
     @property
     def placed(self) -> float:
         """Bytes of the training rows that a GPU holds: all but image files."""
-        return sum(
-            rows.bytes for rows in self.train.values() if rows.itemsize > 1 or not rows.steps
-        )
+        return sum(rows.bytes for rows in self.train.values() if not rows.files)
 
     @property
     def scores(self) -> float:

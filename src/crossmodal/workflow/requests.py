@@ -31,7 +31,7 @@ class Requests:
         self.params = params
 
     def of(self, rule: str, *names: str) -> dict[str, Callable[[Any], int]]:
-        """What the jobs of a rule ask for.
+        """What the jobs of a rule ask for; those that make use of a GPU get one.
 
         Memory and disk are 1.3 times the estimate, rounded up; time is four times the estimate: for
         a processor, but up to a day where a GPU is used, and for the GPU.
@@ -42,7 +42,7 @@ class Requests:
         """
 
         measures: dict[str, Measure] = {
-            "mem_mb": lambda needs: _megabytes(needs.memory) + SNAKEMAKE // MB,
+            "mem_mb": lambda needs: _megabytes(needs.memory - needs.moved) + SNAKEMAKE // MB,
             "disk_mb": lambda needs: _megabytes(2 * needs.disk) + SNAKEMAKE // MB,
             "runtime": _minutes,
             "gpu": lambda needs: int(needs.gpu),
