@@ -20,7 +20,6 @@ from torch import Tensor, nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 Tap = Literal["pre", "post"]
-Layers = Literal["all", "blocks"]
 PROBE = 64  # pixels of the image that finds the layers
 
 
