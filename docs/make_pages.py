@@ -6,6 +6,7 @@ MkDocs runs it, by `make docs`; see mkdocs.yml.
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import mkdocs_gen_files
 from typer.main import get_command
@@ -93,10 +94,19 @@ def interface() -> Iterator[str]:
     yield "::: crossmodal.learning.model.Model\n"
 
 
+def leaves(group: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Name and command of each command that does something."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from leaves(command, f"{prefix}{name} ")
+        else:
+            yield f"{prefix}{name}", command
+
+
 def commands() -> Iterator[str]:
     """Each command with its arguments."""
     yield "# Commands\n"
-    for name, command in get_command(app).commands.items():
+    for name, command in leaves(get_command(app)):
         yield f"## {name}\n\n{command.help}\n\n| argument | meaning |\n|---|---|"
         for parameter in command.params:
             names = ", ".join(f"`{option}`" for option in parameter.opts)

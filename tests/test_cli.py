@@ -160,6 +160,11 @@ CALLS = {
         "update.update",
         [Path("model"), "scenes", Path("new"), 40, 5, None, Path("data/raw/weights")],
     ),
+    "clean": (
+        ["raw", "wikipedia"],
+        "clean.clean_raw",
+        ["wikipedia", Path("params.yaml"), []],
+    ),
     "check": (
         ["wikipedia", "--params", "other.yaml"],
         "check.check",

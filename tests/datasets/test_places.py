@@ -1,9 +1,17 @@
+import io
 import json
 import tarfile
+from dataclasses import replace
 
+import numpy as np
 import pytest
+from PIL import Image
+from scipy.io import wavfile
 
 from crossmodal.config import plugins
+from crossmodal.datasets.places import COUNTS, Places
+from crossmodal.steps.extract import extract
+from tests.datasets import layouts
 
 SPEECH, IMAGES = "PlacesAudio_400k_distro", "data/vision/torralba/deeplearning/images256"
 
@@ -101,3 +109,44 @@ def test_a_truncated_list_is_refused(places, lists, failure):
 def test_the_declared_sizes_are_the_published_ones():
     counts = plugins.make("datasets", "places", {}, "datasets.places").counts()
     assert counts == {"train": 402_385, "validation": 1000, "test": 1000}
+
+
+def noise_image(rng):
+    stream = io.BytesIO()
+    Image.fromarray(rng.integers(0, 256, (256, 256, 3), np.uint8)).save(stream, "JPEG")
+    return stream.getvalue()
+
+
+def noise_clip(rng, seconds):
+    stream = io.BytesIO()
+    wavfile.write(stream, 16_000, rng.integers(-9_000, 9_000, int(16_000 * seconds), np.int16))
+    return stream.getvalue()
+
+
+@pytest.mark.long
+def test_a_thousandth_of_places_takes_the_disk_that_is_planned(places, tmp_path, rng, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    counts = {split: -(-count // 1000) for split, count in COUNTS.items()}
+    layouts.shrink(monkeypatch, "places", {"COUNTS": counts})
+    image, clip = noise_image(rng), noise_clip(rng, Places().extent().clip)
+    entries = [places.layout.entry(n, f"a/{n}.jpg", "some words") for n in range(404)]
+    lists = {"train.json": entries[:403], "val.json": entries[403:]}
+    places.layout.write_speech(places.raw, lists, {entry["wav"]: clip for entry in entries})
+    images = {f"{IMAGES}/{entry['image']}": image for entry in entries}
+    layouts.pack(places.raw / "imagesPlaces205_resize.tar.gz", images)
+    places.prepare()
+    extent = replace(Places().extent(), items=counts, image=len(image))
+    written = (tmp_path / "prepared/media.zip").stat().st_size
+    assert written == pytest.approx(extent.media, rel=0.01)
+    network = {"backbone": "squeezenet1_1", "weights": "random", "resize": "warp", "seed": 0}
+    features = {
+        "pictures": {},
+        "logmel": {"kind": "logmel", "frames": 2048},
+        "activations": network | {"crops": 1, "layers": "last", "tap": "post"},
+    }
+    for name, options in features.items():
+        planned = plugins.make("features", name, options, name).row_size(extent, {}).bytes
+        path = tmp_path / f"{name}.h5"
+        spec = {"plugin": name, "options": options}
+        extract(spec, path, tmp_path / "prepared", tmp_path, tmp_path)
+        assert path.stat().st_size == pytest.approx(planned, rel=0.07), name

@@ -81,6 +81,20 @@ def test_layers_are_averaged_over_the_ten_crops(ten, rows):
     np.testing.assert_allclose(rows["picture"], expected, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("backbone", ["squeezenet1_1", "resnet50"])
+def test_the_last_layer_alone_is_what_the_one_layer_embedding_cuts_out(dataset, backbone):
+    every, last = (loaded(backbone=backbone, crops=1, layers=kind) for kind in ("all", "last"))
+    rows, found = (feature.extract(dataset, dataset.items[:1], {}) for feature in (every, last))
+    width = NETWORKS[backbone].width
+    np.testing.assert_array_equal(found, rows[:, slice(*every.learnt()["one_layer"])])
+    assert found.shape == (1, width)
+    assert last.learnt()["one_layer"] == [0, width]
+    assert {layer[0] for layer in last.learnt()["layers"]} < {
+        x[0] for x in every.learnt()["layers"]
+    }
+    assert last.learnt()["layers"][-1][2] == width
+
+
 def test_an_image_and_its_mirror_are_the_same(rows):
     np.testing.assert_allclose(rows["picture"], rows["mirror"], rtol=1e-4, atol=1e-5)
     assert np.abs(rows["picture"] - rows["other"]).max() > 0.01

@@ -358,7 +358,25 @@ def test_a_mirror_folder_answers_for_its_own_files(server, publish, output, tmp_
     monkeypatch.setenv(MIRROR, str(tmp_path / "mirror"))
     download("toy", output)
     assert output.read_bytes() == b"MATLAB 5.0, squashed"
+    assert output.samefile(mirrored)
     assert server.requested == []
+    output.unlink()
+    assert mirrored.exists()
+
+
+def test_a_mirror_on_another_file_system_is_copied(publish, output, tmp_path, monkeypatch):
+    def refuse(*paths):
+        raise OSError(errno.EXDEV, "Invalid cross-device link")
+
+    publish()
+    mirrored = tmp_path / "mirror" / "toy" / "a.mat"
+    mirrored.parent.mkdir(parents=True)
+    mirrored.write_bytes(CONTENT)
+    monkeypatch.setenv(MIRROR, str(tmp_path / "mirror"))
+    monkeypatch.setattr("crossmodal.steps.acquire.os.link", refuse)
+    download("toy", output)
+    assert output.read_bytes() == CONTENT
+    assert not output.samefile(mirrored)
 
 
 @pytest.mark.parametrize("slash", ["", "/"])

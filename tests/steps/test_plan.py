@@ -41,6 +41,29 @@ def test_what_is_there_costs_no_time(folder):
     assert after["prepare"].disk_gb == before["prepare"].disk_gb
 
 
+def test_published_files_are_needed_until_their_dataset_is_prepared(folder):
+    assert planned("fne")["acquire"].disk_gb > 1
+    for file in ("items.csv", "captions.csv", "splits.csv", "media.zip"):
+        path = folder / "data/prepared/flickr8k" / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    assert planned("fne")["acquire"].jobs == 0
+    left = folder / "data/raw/flickr8k/Flickr8k_text.zip"
+    left.parent.mkdir(parents=True)
+    left.write_bytes(bytes(2_000))
+    found = planned("fne")["acquire"]
+    assert (found.jobs, found.done, found.disk_gb) == (1, 1, 2e-6)
+
+
+def test_places_takes_less_than_300_gb_without_its_archives(folder):
+    for dataset in ("places", "flickr8k_recorded"):
+        for file in ("items.csv", "captions.csv", "splits.csv", "media.zip"):
+            path = folder / "data/prepared" / dataset / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch()
+    assert 250 < planned("vase_paper")["total"].disk_gb < 300
+
+
 def test_finished_fits_correct_the_estimates_of_the_machine_that_logged_them(folder):
     before = planned("demo")["train"].processor_hours
     needs = PARAMS.needs("train", "scenes", "scenes_sam").time(gpu=False)

@@ -1,5 +1,6 @@
 import copy
 import json
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -37,6 +38,22 @@ def test_the_suite_is_walked_from_raw_files_to_embeddings(jobs):
     assert set(jobs.all_features(SMALL)) == {"features/scenes/fc7.h5", "features/scenes/bow.h5"}
     runs = ("cca/seed0", "sam/seed0", "sam/seed1")  # nothing is random in CCA
     assert jobs.all_embeddings(SMALL) == [f"embeddings/{run}.h5" for run in runs]
+
+
+def test_published_files_are_asked_for_until_their_dataset_is_prepared(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(project_params.PARAMS, "suite", "real")
+    asked = Jobs(project_params.PARAMS)
+    before = asked.all_raw_files(SMALL)
+    for path in asked.all_prepared_files(SMALL):
+        if path.startswith("data/prepared/wikipedia/"):
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            Path(path).touch()
+    after = asked.all_raw_files(SMALL)
+    gone = set(before) - set(after)
+    assert gone
+    assert gone == {path for path in before if path.startswith("data/raw/wikipedia/")}
+    assert asked.raw_files(SimpleNamespace(dataset="wikipedia")) == sorted(gone, key=before.index)
 
 
 def test_a_feature_is_made_of_the_files_it_reads_and_of_other_features(jobs):

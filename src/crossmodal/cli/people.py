@@ -12,6 +12,8 @@ import yaml
 from crossmodal.cli.binding import command
 
 app = typer.Typer()
+cleaning = typer.Typer(help="Remove what can be made or downloaded again.")
+app.add_typer(cleaning, name="clean")
 runs = functools.partial(command, app)
 
 
@@ -125,6 +127,21 @@ def try_(
 @runs("steps.inventory:inventory")
 def datasets(params: Params = PARAMS, configfile: Overlays = ()) -> None:
     """List all datasets: which files exist, the licence, and what to do next."""
+
+
+@command(cleaning, "steps.clean:clean_raw")
+def raw(
+    dataset: Annotated[
+        str, typer.Argument(help="A key of `datasets`, prepared.", autocompletion=_datasets)
+    ],
+    params: Params = PARAMS,
+    configfile: Overlays = (),
+) -> None:
+    """Remove the published files of a dataset once it is prepared, to free their space.
+
+    Refused unless what was prepared is complete and as it was made. Nothing runs again for it; what
+    needs the files later downloads them.
+    """
 
 
 @runs("steps.listing:methods")

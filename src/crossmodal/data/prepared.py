@@ -24,6 +24,7 @@ ITEM_COLUMNS = ["id", "category", "labels", "image"]
 CAPTION_COLUMNS = ["id", "item", "text", "audio"]
 SPLIT_COLUMNS = ["item", "split"]
 FILES = ("items.csv", "captions.csv", "splits.csv", "media.zip")
+PREPARED = Path("data/prepared")
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,11 @@ class Caption:
     item: str
     text: str
     audio: str
+
+
+def is_prepared(name: str) -> bool:
+    """Whether all files of a prepared dataset exist."""
+    return all((PREPARED / name / file).exists() for file in FILES)
 
 
 def item_of(row: Item | Caption) -> str:

@@ -5,7 +5,7 @@
 with x_c the crops of image x and p the read-out of the network (see `crossmodal.images.read_out`).
 """
 
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from typing import Any, Literal, Self
 
 import torch
@@ -14,7 +14,7 @@ from torch import nn
 
 from crossmodal.features._backbone import BackboneFeature
 from crossmodal.images.backbones import NETWORKS
-from crossmodal.images.read_out import Layers, ReadOut, Tap
+from crossmodal.images.read_out import ReadOut, Tap
 from crossmodal.resources.networks import READ_OUTS
 from crossmodal.resources.sizes import Extent, RowSize
 
@@ -26,9 +26,9 @@ class Activations(BackboneFeature):
         crops: Literal[1, 10] = Field(
             description="Crops of each image: 10, or 1 for the centre alone."
         )
-        layers: Layers = Field(
-            description="Which layers are read: 'all', or those that end the stem, "
-            "'blocks' and the head."
+        layers: Literal["all", "blocks", "last"] = Field(
+            description="Which layers are read: 'all', those that end the stem, 'blocks' and the "
+            "head, or the 'last' before the classifier, which `fc7` cuts out of the others."
         )
         tap: Tap = Field(
             description="Whether layers are read before ('pre') or after ('post') their activation."
@@ -51,13 +51,18 @@ class Activations(BackboneFeature):
         blocks = NETWORKS[self.options.backbone].blocks if self.options.layers == "blocks" else ""
         reader = ReadOut(network, self.options.tap, blocks)
         self.layers = reader.layers
+        if self.options.layers == "last":
+            cut = reader.layers[-1].stop - NETWORKS[self.options.backbone].width
+            kept = [layer for layer in reader.layers if layer.start >= cut]
+            self.layers = [replace(x, start=x.start - cut, stop=x.stop - cut) for x in kept]
         return reader.to(self.device, memory_format=torch.channels_last)
 
     @torch.inference_mode()
     def _values(self, squares: torch.Tensor) -> torch.Tensor:
         """Layers of squares (n, side, side, 3), averaged over their crops: (n, sum of widths)."""
         layers = self.network(self.preparation.crops(squares.to(self.device), self.crop_count))
-        return layers.unflatten(0, (self.crop_count, -1)).mean(0)
+        kept = layers[:, -self.layers[-1].stop :]
+        return kept.unflatten(0, (self.crop_count, -1)).mean(0)
 
     def learnt(self) -> dict[str, Any]:
         """Names and columns of the layers, columns of the one-layer embedding, the weights."""
@@ -71,5 +76,6 @@ class Activations(BackboneFeature):
     def row_size(self, extent: Extent, sources: dict[str, RowSize]) -> RowSize:
         """The columns of the layers that are read."""
         o = self.options
-        width, layer = READ_OUTS[o.backbone][o.layers], NETWORKS[o.backbone].width
+        layer = NETWORKS[o.backbone].width
+        width = layer if o.layers == "last" else READ_OUTS[o.backbone][o.layers]
         return RowSize(extent.total, width, layer=layer)

@@ -22,7 +22,6 @@ from torch.nn.functional import adaptive_avg_pool2d
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 Tap = Literal["pre", "post"]
-Layers = Literal["all", "blocks"]
 PROBE = 64  # pixels of the image that finds the layers
 
 

@@ -135,12 +135,20 @@ def _try_mirror(name: str, output: Path) -> str:
     elif (path := Path(mirror) / name).is_file():
         failure = ""
         with _writing(output), replacing(output) as temporary:
-            shutil.copyfile(path, temporary)
+            _link(path.resolve(), temporary)
     else:
         failure = f"{path}: not in the mirror"
     if failure:
         print(failure, file=sys.stderr, flush=True)
     return failure and f"\n  {failure}"
+
+
+def _link(path: Path, new: Path) -> None:
+    """Give a file a second name, which takes no space; on another file system, copy it."""
+    try:
+        os.link(path, new)
+    except OSError:
+        shutil.copyfile(path, new)
 
 
 def _attempt(

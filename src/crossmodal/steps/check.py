@@ -39,9 +39,9 @@ def _check_prepared(params: Params, name: str) -> None:
     # params.yaml alone is checked in a second: this needs what opens images and clips
     from rich.console import Console
 
-    from crossmodal.data.prepared import Prepared
+    from crossmodal.data.prepared import PREPARED, Prepared, is_prepared
     from crossmodal.steps.examine import examine
-    from crossmodal.steps.inventory import PREPARED, is_prepared, to_prepare
+    from crossmodal.steps.inventory import to_prepare
 
     if not is_prepared(name):
         raise CrossmodalError(f"{PREPARED / name}: not prepared yet; run {to_prepare(name)}")

@@ -8,12 +8,12 @@ from rich.filesize import decimal
 
 from crossmodal.config.params import Params, read
 from crossmodal.data.dataset import Source
-from crossmodal.data.prepared import FILES
+from crossmodal.data.prepared import FILES, PREPARED, is_prepared
 from crossmodal.io.first_use import recorded
 from crossmodal.io.text_table import print_table
 from crossmodal.steps.acquire import MIRROR, instructions, missing
 
-RAW, PREPARED = Path("data/raw"), Path("data/prepared")
+RAW = Path("data/raw")
 COLUMNS = (
     "dataset",
     "raw files",
@@ -58,7 +58,7 @@ def survey(params: Params) -> tuple[list[tuple[str, ...]], dict[str, str]]:
             )
         )
         mirror = os.environ.get(MIRROR) or params.mirror
-        asked = [s for s in lacking if not s.urls and not _is_mirrored(mirror, raw.name, s.file)]
+        asked = [s for s in lacking if not s.urls and not is_mirrored(mirror, raw.name, s.file)]
         advice[name] = f"crossmodal check {name}" if prepared else _to_prepare(name, asked, raw)
     return rows, advice
 
@@ -70,11 +70,6 @@ def _unstated(folder: str, sources: Sequence[Source]) -> str:
     return f"{len(unstated)}, recorded {known}" if unstated else ""
 
 
-def is_prepared(name: str) -> bool:
-    """Whether all files of a prepared dataset exist."""
-    return all((PREPARED / name / file).exists() for file in FILES)
-
-
 def to_prepare(name: str) -> str:
     """The command that downloads and prepares a dataset."""
     return f"snakemake --cores 8 {PREPARED / name / FILES[0]}"
@@ -84,7 +79,7 @@ def _to_prepare(name: str, asked: list[Source], raw: Path) -> str:
     return f"{instructions(asked, raw)}\n  then {to_prepare(name)}" if asked else to_prepare(name)
 
 
-def _is_mirrored(mirror: str | None, folder: str, file: str) -> bool:
+def is_mirrored(mirror: str | None, folder: str, file: str) -> bool:
     """Whether a mirror has a file; one at an address may have it."""
     return bool(mirror) and ("://" in mirror or Path(mirror, folder, file).is_file())
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import median
 
 from crossmodal.config.params import Params, read
-from crossmodal.data.prepared import FILES
+from crossmodal.data.prepared import FILES, is_prepared
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import read_json
 from crossmodal.io.text_table import print_table
@@ -129,12 +129,19 @@ def phases(params: Params) -> dict[str, Phase]:
 
 
 def _downloads(jobs: Jobs) -> Iterator[Job]:
-    """A job for the published files of each plug-in, which its datasets share."""
-    plugins = {jobs.params.plugin("datasets", name)["plugin"]: name for name in jobs.datasets()}
-    for plugin, name in plugins.items():
-        dataset = jobs.params.dataset_of(name)
+    """A job for the published files of each plug-in, which its datasets share; where these are
+    prepared, of the files that are there.
+    """
+    plugins: dict[str, list[str]] = {}
+    for name in jobs.datasets():
+        plugins.setdefault(jobs.params.plugin("datasets", name)["plugin"], []).append(name)
+    for plugin, names in plugins.items():
+        dataset = jobs.params.dataset_of(names[0])
         size = dataset.extent().raw + sum(source.bytes or 0 for source in dataset.sources)
         files = tuple(Path("data/raw", plugin, source.file) for source in dataset.sources)
+        if all(map(is_prepared, names)):
+            files = tuple(path for path in files if path.exists())
+            size = sum(path.stat().st_size for path in files)
         if files:
             yield Job(Resources(0, seconds=0, disk=size), files)
 

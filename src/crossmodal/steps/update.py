@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from crossmodal.data.prepared import FILES, Item, Prepared
+from crossmodal.data.prepared import FILES, PREPARED, Item, Prepared, is_prepared
 from crossmodal.data.split import Split, label_matrix, label_names
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.checkpoints import unfinished_work
@@ -15,7 +15,7 @@ from crossmodal.learning.extractor import Extractor
 from crossmodal.learning.method import Run
 from crossmodal.learning.model_folder import Fitted, read_model, write_model
 from crossmodal.learning.online.bidirectional import Bidirectional
-from crossmodal.steps.inventory import PREPARED, is_prepared, to_prepare
+from crossmodal.steps.inventory import to_prepare
 
 COLUMNS = ["pairs", "triplets", "loss", "violating", "seconds"]
 KEPT = ("plugin", "options", "relevance", "seed")  # facts of the fit that stay true

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from crossmodal.config.params import Params
 from crossmodal.config.published_numbers import papers
 from crossmodal.config.schema import TRAINING, Experiment
-from crossmodal.data.prepared import FILES
+from crossmodal.data.prepared import FILES, is_prepared
 from crossmodal.io.files import digest
 from crossmodal.workflow.code_hash import code
 
@@ -67,8 +67,13 @@ class Jobs:
         return self._raw_files(wildcards.dataset)
 
     def all_raw_files(self, wildcards: Wildcards) -> list[str]:
-        """Published files of the suite."""
-        return [path for dataset in self.datasets() for path in self._raw_files(dataset)]
+        """Published files of the suite; of a dataset that is prepared, those that are there."""
+        return [
+            path
+            for dataset in self.datasets()
+            for path in self._raw_files(dataset)
+            if not is_prepared(dataset) or Path(path).exists()
+        ]
 
     def all_prepared_files(self, wildcards: Wildcards) -> list[str]:
         """Prepared files of the suite."""
