@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -14,6 +15,21 @@ SUBMITTED = re.compile(r"has been submitted with SLURM jobid (\d+)")
 LOCAL = "merge"
 SNAKEMAKE = ("snakemake", "--profile", "profiles/slurm")
 PATIENCE = 3600  # seconds; each job starts Snakemake twice
+SLOW = '''"""SAM with breaks."""
+
+import time
+
+from crossmodal.methods.sam import SAM
+
+
+class SlowSAM(SAM):
+    """Its 40 epochs take two minutes or more."""
+
+    def batches(self, epoch, rng):
+        """After three seconds."""
+        time.sleep(3)
+        return super().batches(epoch, rng)
+'''
 
 
 def cluster():
@@ -105,7 +121,7 @@ def test_a_second_call_has_nothing_to_do(project):
 
 def test_a_failed_job_shows_its_log(project):
     change_dims(project, 1000)
-    output = project.call(*SNAKEMAKE, fails=True)
+    output = project.call(*SNAKEMAKE, "--retries", "0", fails=True)
     (number,) = SUBMITTED.findall(output)
     log = project.folder / f".snakemake/slurm_logs/rule_train/cca_0/{number}.log"
     assert f"log: logs/train/cca/seed0.train.log, {log} (check log file(s)" in output
@@ -124,3 +140,56 @@ def test_dvc_submits_what_an_option_changes(project, monkeypatch):
     trained = [job["Comment"] for job in jobs if rule(job) == "train"]
     assert trained == ["rule_train_wildcards_cca_0"]
     assert project.jobs() == {}
+
+
+@pytest.fixture
+def slow(project):
+    """The project with an experiment that is that of SAM, but takes its time."""
+    (project.folder / "src/crossmodal/methods/slow_sam.py").write_text(SLOW)
+    params = project.params()
+    params["methods"]["slow_sam"] = params["methods"]["sam"]
+    params["experiments"]["slow"] = params["experiments"]["sam"] | {"method": "slow_sam"}
+    project.write_params(params)
+    return project
+
+
+def check_numbers(project):
+    """What was learnt with interruptions is what was learnt without."""
+    for name in ("curve.csv", "model.safetensors"):
+        undisturbed, interrupted = (
+            (project.folder / f"models/{experiment}/seed0/{name}").read_bytes()
+            for experiment in ("sam", "slow")
+        )
+        assert interrupted == undisturbed
+
+
+def test_a_job_that_runs_out_of_time_is_submitted_again_and_ends_with_the_same_numbers(slow):
+    limit = ("--set-resources", "train:runtime=1", "--retries", "9")
+    model = "models/slow/seed0/model.safetensors"
+    output = slow.call(*SNAKEMAKE, model, *limit, timeout=PATIENCE)
+    *before, last = slurm_jobs(output)
+    assert {job["JobState"] for job in before} == {"TIMEOUT"}
+    assert {job["TimeLimit"] for job in (*before, last)} == {"00:01:00"}
+    assert last["JobState"] == "COMPLETED"
+    check_numbers(slow)
+
+
+def test_a_requeued_job_ends_with_the_same_numbers(slow):
+    process = slow.start(*SNAKEMAKE, "models/slow/seed0/model.safetensors")
+    deadline = time.monotonic() + PATIENCE
+    while not any(slow.folder.glob(".checkpoints/models/slow/**/snapshot.safetensors")):
+        assert process.poll() is None, process.communicate()[0]
+        assert time.monotonic() < deadline, "nothing was learnt"
+        time.sleep(1)
+    found = subprocess.run(
+        ["squeue", "--noheader", "--states", "running", "--format", "%A"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    subprocess.run(["scontrol", "requeue", *found.stdout.split()], check=True)
+    output, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, output
+    (job,) = slurm_jobs(output)
+    assert (job["JobState"], job["Restarts"]) == ("COMPLETED", "1")
+    check_numbers(slow)

@@ -69,7 +69,7 @@ def all_scores(
 
     Args:
         positions: (n, l, d).
-        steps: (m, t, d), padded with anything.
+        steps: (m, t, d), padded with anything; with finite numbers where gradients are wanted.
         counts: How many steps each clip has, (m,).
         similarity: Which.
     """
