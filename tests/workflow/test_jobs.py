@@ -158,7 +158,7 @@ def test_the_suite_of_a_paper_has_all_its_tables_and_figures(suite):
     figures = [f for table in jobs.suite for f in params.tables[table].figures]
     drawn = {(params.figures[f].x, params.figures[f].y) for f in figures}
     of_paper = {
-        "SAM": {("step", "alpha"), ("activation", "mAP")},
+        "SAM": {("epoch", "alpha"), ("activation", "mAP")},
         "CMOLRS": {
             *(("step", "seconds"), ("step", "validation")),
             *(("margin_scale", "mAP"), ("margin_scale", "training time (s)")),
