@@ -41,7 +41,7 @@ FEATURES = {
     "random_layers": ("activations", RANDOM | LAYERS),
     "fc7": ("fc7", {"activations": "layers", "normalise": True}),
     "fne": ("fne", {"activations": "random_layers", **CODES}),
-    "maps": ("maps", NETWORK | {"pool": 4}),
+    "maps": ("maps", NETWORK | {"layers": "last", "side": 3}),
     "pictures": ("pictures", {}),
     "matrix": ("published", {"matrix": "matrix", "modality": "image"}),
     "bow": ("bow", {"size": 30, "weighting": "tfidf", "unit": "item", "stop_words": False}),

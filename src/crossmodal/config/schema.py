@@ -155,10 +155,19 @@ class Experiment(Settings):
         return {option: values[0] for option, values in self.grid.items()}
 
     def row(self, without: str = "") -> str:
-        """Name of the row, with changes of the dataset and the options set by the grid, but one."""
-        options = (f"{o} {value}" for o, value in self.set_by_grid().items() if o != without)
+        """Name of the row, with changes of the dataset and the options set by the grid, but one.
+
+        An option stands where the label has its name in braces, else at the end.
+        """
+        label, options = self.label, []
+        for option, value in self.set_by_grid().items():
+            if f"{{{option}}}" in label:
+                shown = "..." if option == without else f"{value:g}"
+                label = label.replace(f"{{{option}}}", shown)
+            elif option != without:
+                options.append(f"{option} {value}")
         changes = [self.changes.label] if self.changes else []
-        return ", ".join([self.label, *changes, *options])
+        return ", ".join([label, *changes, *options])
 
 
 class Map(Strict):
