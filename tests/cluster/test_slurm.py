@@ -120,14 +120,16 @@ def test_a_second_call_has_nothing_to_do(project):
 
 
 def test_a_failed_job_shows_its_log(project):
-    change_dims(project, 1000)
+    params = project.params()
+    params["methods"]["sam"]["margin"] = 1e38  # their sum is infinite
+    project.write_params(params)
     output = project.call(*SNAKEMAKE, "--retries", "0", fails=True)
     (number,) = SUBMITTED.findall(output)
-    log = project.folder / f".snakemake/slurm_logs/rule_train/cca_0/{number}.log"
-    assert f"log: logs/train/cca/seed0.train.log, {log} (check log file(s)" in output
-    assert "error: models/cca/seed0: dims is 1000" in output
-    for path in (log, project.folder / "logs/train/cca/seed0.train.log"):
-        assert "dims is 1000" in path.read_text()
+    log = project.folder / f".snakemake/slurm_logs/rule_train/sam_0/{number}.log"
+    assert f"log: logs/train/sam/seed0.train.log, {log} (check log file(s)" in output
+    assert "error: models/sam/seed0: epoch 0 ends with loss inf" in output
+    for path in (log, project.folder / "logs/train/sam/seed0.train.log"):
+        assert "epoch 0 ends with loss inf" in path.read_text()
 
 
 def test_dvc_submits_what_an_option_changes(project, monkeypatch):
