@@ -19,11 +19,9 @@ from crossmodal.data.split import Split, View
 from crossmodal.device import device
 from crossmodal.images import backbones
 from crossmodal.learning.method import Direction
-from crossmodal.learning.speech_image import (
-    Batch,
-    SpeechImageMethod,
-    SpeechImageOptions,
-)
+from crossmodal.learning.speech_image import Batch, SpeechImageMethod
+from crossmodal.learning.speech_image_needs import encoders, fed
+from crossmodal.learning.speech_image_options import SpeechImageOptions
 from crossmodal.nn.losses import draw_impostors, impostor_loss, semi_hard_loss
 from crossmodal.nn.matchmap_similarity import (
     Similarity,
@@ -189,9 +187,9 @@ class Matchmap(SpeechImageMethod):
         """Encoders and the convolution of the image's maps; see `training` and `fed`."""
         o = self.options
         rows = size.items if o.captions_per_epoch == "one" else size.pairs
-        work = self.encoders(size).but(slots=2 if o.optimizer == "adam" else 1)
+        work = encoders(o, size).but(slots=2 if o.optimizer == "adam" else 1)
         needs = training(size, work, o.epochs, o.batch, rows)
-        return self.fed(needs, size, o.epochs * rows / size.items)
+        return fed(o, needs, size, o.epochs * rows / size.items)
 
 
 def _as_maps(features: np.ndarray | torch.Tensor) -> np.ndarray | torch.Tensor:

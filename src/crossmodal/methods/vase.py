@@ -26,12 +26,9 @@ from crossmodal.data.split import Split, View
 from crossmodal.device import device
 from crossmodal.errors import CrossmodalError
 from crossmodal.images import backbones
-from crossmodal.learning.speech_image import (
-    ROWS,
-    Batch,
-    SpeechImageMethod,
-    SpeechImageOptions,
-)
+from crossmodal.learning.speech_image import ROWS, Batch, SpeechImageMethod
+from crossmodal.learning.speech_image_needs import encoders, fed
+from crossmodal.learning.speech_image_options import SpeechImageOptions
 from crossmodal.nn.captions import CaptionEncoder
 from crossmodal.nn.cycle_loss import cycle_loss
 from crossmodal.nn.losses import ranking_loss
@@ -257,7 +254,7 @@ class VASE(SpeechImageMethod):
         rows = size.items if o.captions_per_epoch == "one" else size.pairs
         clips, texts = size.stored["speech"], size.stored.get("text")
         gru = o.recurrent_layers * 4.5 * o.dims * o.dims
-        work = self.encoders(size) + Workload(gru + 3 * o.dims**2, 0, gru * clips.steps / 16)
+        work = encoders(o, size) + Workload(gru + 3 * o.dims**2, 0, gru * clips.steps / 16)
         if texts:
             words = 3 * o.dims * (o.word_dims + o.dims)
             work += Workload(words + texts.words * o.word_dims, 0, words * texts.steps)
@@ -265,4 +262,4 @@ class VASE(SpeechImageMethod):
         needs = training(size, work, o.epochs + tuned, o.batch, rows)
         width = backbones.NETWORKS[o.image_network].width if o.image_network else 0
         needs = needs.but(memory=needs.memory + 2 * CROPS * size.items * width)
-        return self.fed(needs, size, 1 + tuned * rows / size.items)
+        return fed(o, needs, size, 1 + tuned * rows / size.items)
