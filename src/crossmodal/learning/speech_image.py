@@ -10,7 +10,6 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 import torch
-from pydantic import Field
 from torch import nn
 
 from crossmodal.data.feature import Shape
@@ -20,24 +19,16 @@ from crossmodal.device import device, half_precision
 from crossmodal.errors import CrossmodalError
 from crossmodal.images import backbones
 from crossmodal.images.crops import Preparation
-from crossmodal.images.prefetch import AHEAD, prefetched
+from crossmodal.images.prefetch import prefetched
 from crossmodal.images.random_crops import Pictures
-from crossmodal.images.weights import Weights, weights_file
+from crossmodal.images.weights import weights_file
 from crossmodal.learning.gradient import GradientMethod, shuffled_batches
 from crossmodal.learning.method import Takes
+from crossmodal.learning.speech_image_options import STRIDE, SpeechImageOptions
 from crossmodal.nn.davenet import BINS
 from crossmodal.nn.sequences import Sequences, batches_of_similar_length
-from crossmodal.nn.speech import SpeechNetwork
-from crossmodal.options import Count, NotNegative, Positive, Strict
-from crossmodal.resources.fits import training
-from crossmodal.resources.needs import MB, Resources
-from crossmodal.resources.networks import IMAGE_NETWORKS, SPEECH_NETWORKS, Workload
-from crossmodal.resources.sizes import FitSize, decoding
 
-STRIDE = 16  # of the networks that read speech; frames are padded to a multiple
 ROWS = 64  # clips or images embedded at a time
-WORKERS = 7  # decode image files; with the process that learns, a job has eight threads
-WORKER = 60 * MB  # what each holds beside what it shares with that process
 
 Images = torch.Tensor | Pictures
 
@@ -55,50 +46,6 @@ class Batch(NamedTuple):
     images: np.ndarray
     clips: np.ndarray
     crops: torch.Tensor | None = None
-
-
-class SpeechImageOptions(Strict):
-    """Options of all methods on images and clips."""
-
-    speech_network: SpeechNetwork = Field(description="The CNN that reads speech.")
-    width: Positive = Field(
-        description="Multiplier of the speech network's channels, 1 in the papers."
-    )
-    image_network: backbones.Name | None = Field(
-        description="The CNN that reads image files; null if images are features."
-    )
-    image_weights: Weights = Field(
-        description="'imagenet' (the official ones), 'random', or a file in data/raw/weights/."
-    )
-    margin: NotNegative = Field(description="Margin of the hinges, in units of the score.")
-    learning_rate: Positive = Field(description="Initial learning rate of the optimiser.")
-    decay_every: Count = Field(
-        description="Number of epochs after which the learning rate falls, each time."
-    )
-    batch: int = Field(gt=1, description="Pairs that are negatives of each other.")
-    accumulate: Count = Field(description="Batches per step.")
-    epochs: Count = Field(description="Passes over the training split; in VASE of its first phase.")
-    captions_per_epoch: Literal["all", "one"] = Field(
-        description="All captions of an image, or a random one."
-    )
-    max_frames: int = Field(
-        gt=0,
-        multiple_of=STRIDE,
-        description="Maximum length of a clip, in frames of 10 ms; longer ones are cut.",
-    )
-    trim: bool = Field(
-        description="Pad a batch to its longest clip, not to max_frames: faster, not bit-identical."
-    )
-    similar_lengths: bool = Field(
-        description="Whether the clips of a batch have similar lengths: less padding, but "
-        "negatives that are more alike."
-    )
-    padding: float = Field(
-        ge=-80,
-        le=0,
-        description="Level of the frames behind a clip, in dB below its loudest value: 0, as in "
-        "the released code of DAVEnet, or that of silence, -80.",
-    )
 
 
 class SpeechImageMethod(GradientMethod):
@@ -296,46 +243,3 @@ class SpeechImageMethod(GradientMethod):
                 f"view 'image': it has {'image files' if files else 'features'}, but image_network "
                 f"is {self.options.image_network}; name a network for files, null for features"
             )
-
-    def encoders(self, size: FitSize) -> Workload:
-        """Clips through the speech network: parameters and products of a frame at full width, which
-        fall with its square; and, of image files, the image network.
-        """
-        o = self.options
-        network = SPEECH_NETWORKS[o.speech_network]
-        frames = min(o.max_frames, 1.5 * size.stored["speech"].steps) if o.trim else o.max_frames
-        work = Workload(
-            network.parameters * o.width**2,
-            network.units * o.width * frames,
-            network.products * o.width**2 * frames,
-        )
-        return work + IMAGE_NETWORKS[o.image_network] if o.image_network else work
-
-    def training(self, size: FitSize, work: Workload, epochs: float, passes: float) -> Resources:
-        """See `crossmodal.resources.fits.training`; clips and transcripts stay in main memory, from
-        which a GPU gets those of a batch. Of image files, a worker has so many batches ahead, which
-        are copied once more for a GPU.
-
-        Args:
-            size: Size of what it learns from.
-            work: Size of the network.
-            epochs: Passes over the rows of an epoch.
-            passes: How often each image file is decoded.
-        """
-        o = self.options
-        needed = training(size, work, epochs, o.batch, self.epoch_rows(size))
-        if not o.image_network:
-            placed = size.train["image"].bytes
-            return needed.but(gpu_memory=needed.gpu_memory - size.placed + placed)
-        batch = 3 * self.preparation.crop**2 * o.batch
-        seconds = passes * size.items * decoding(size.stored["image"].steps) / WORKERS
-        return needed.but(
-            memory=needed.memory + WORKERS * (WORKER + 2 * AHEAD * batch),
-            gpu_memory=needed.gpu_memory - size.placed,
-            seconds=needed.seconds + seconds,
-            workers=WORKERS,
-        )
-
-    def epoch_rows(self, size: FitSize) -> float:
-        """Pairs of an epoch."""
-        return size.items if self.options.captions_per_epoch == "one" else size.pairs

@@ -22,8 +22,9 @@ from crossmodal.learning.method import Direction
 from crossmodal.learning.speech_image import (
     Batch,
     SpeechImageMethod,
-    SpeechImageOptions,
 )
+from crossmodal.learning.speech_image_needs import encoders, epoch_rows, training_on_clips
+from crossmodal.learning.speech_image_options import SpeechImageOptions
 from crossmodal.nn.losses import draw_impostors, impostor_loss, semi_hard_loss
 from crossmodal.nn.matchmap_similarity import (
     Similarity,
@@ -191,9 +192,9 @@ class Matchmap(SpeechImageMethod):
     def resources(self, size: FitSize) -> Resources:
         """Encoders and the convolution of the image's maps."""
         o = self.options
-        work = self.encoders(size).but(slots=2 if o.optimizer == "adam" else 1)
-        passes = o.epochs * self.epoch_rows(size) / size.items
-        return self.training(size, work, o.epochs, passes)
+        work = encoders(o, size).but(slots=2 if o.optimizer == "adam" else 1)
+        passes = o.epochs * epoch_rows(o, size) / size.items
+        return training_on_clips(o, size, work, o.epochs, passes)
 
 
 def _as_maps(features: np.ndarray | torch.Tensor) -> np.ndarray | torch.Tensor:

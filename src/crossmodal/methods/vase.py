@@ -31,8 +31,9 @@ from crossmodal.learning.speech_image import (
     ROWS,
     Batch,
     SpeechImageMethod,
-    SpeechImageOptions,
 )
+from crossmodal.learning.speech_image_needs import encoders, epoch_rows, training_on_clips
+from crossmodal.learning.speech_image_options import SpeechImageOptions
 from crossmodal.nn.captions import CaptionEncoder
 from crossmodal.nn.cycle_loss import cycle_loss
 from crossmodal.nn.losses import ranking_loss
@@ -258,10 +259,10 @@ class VASE(SpeechImageMethod):
         o = self.options
         clips, texts = size.stored["speech"], size.stored.get("text")
         gru = o.recurrent_layers * 4.5 * o.dims * o.dims
-        work = self.encoders(size) + Workload(gru + 3 * o.dims**2, 0, gru * clips.steps / 16)
+        work = encoders(o, size) + Workload(gru + 3 * o.dims**2, 0, gru * clips.steps / 16)
         if texts:
             words = 3 * o.dims * (o.word_dims + o.dims)
             work += Workload(words + texts.words * o.word_dims, 0, words * texts.steps)
         tuned = o.finetuning_epochs * (self.phases - 1)
-        passes = 1 + tuned * self.epoch_rows(size) / size.items
-        return self.training(size, work, o.epochs + tuned, passes)
+        passes = 1 + tuned * epoch_rows(o, size) / size.items
+        return training_on_clips(o, size, work, o.epochs + tuned, passes)
