@@ -60,7 +60,7 @@ use rule evaluate as evaluate_intra_modal with:
 
 rule show_examples:
     input:
-        embeddings="embeddings/{experiment}/seed0.h5",
+        embeddings=JOBS.shown_embeddings,
         dataset=JOBS.shown_files,
     output:
         "results/examples/{experiment}.html",
@@ -74,8 +74,8 @@ rule show_examples:
         spec=JOBS.show_examples,
         dataset=JOBS.dataset,
     shell:
-        "python -m crossmodal show_examples {params.spec:q} {output:q}"
-        " --embeddings {input.embeddings:q} --dataset data/prepared/{params.dataset:q}"
+        "python -m crossmodal show_examples {params.spec:q} {output:q} {input.embeddings:q}"
+        " --dataset data/prepared/{params.dataset:q}"
         " 2>&1 | tee {log:q}"
 
 

@@ -101,9 +101,9 @@ CALLS = {
         [SPEC, Path("a.json"), Path("a.h5"), 3],
     ),
     "show_examples": (
-        [json.dumps(SPEC), "a.html", "--dataset", "data", "--embeddings", "a.h5"],
+        [json.dumps(SPEC), "a.html", "a.h5", "b.h5", "--dataset", "data"],
         "show_examples.show_examples",
-        [SPEC, Path("a.html"), Path("data"), Path("a.h5")],
+        [SPEC, Path("a.html"), [Path("a.h5"), Path("b.h5")], Path("data")],
     ),
     "average_curves": (
         ["learning.csv", "precision.csv", "0.json", "--models", "models"],

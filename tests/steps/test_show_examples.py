@@ -7,9 +7,10 @@ from crossmodal.steps.show_examples import show_examples
 
 
 def page_of(run, output, **spec):
-    told = {"label": "Best & first", "dataset": "toy", "relevance": "category"}
+    told = {"labels": ["Best & first"], "dataset": "toy", "relevance": "category"}
     spec = told | {"code": "0123"} | spec
-    show_examples(spec, output, run.data.folder, run.embeddings)
+    embeddings = [run.embeddings] * len(spec["labels"])
+    show_examples(spec, output, embeddings, run.data.folder)
     return output.read_text(encoding="utf-8")
 
 
@@ -26,7 +27,7 @@ def test_a_page_shows_both_directions_with_right_and_wrong_results(run_toy, tmp_
     assert page.count("<h2>image to text</h2>") == page.count("<h2>text to image</h2>") == 2
     rows, kinds = page.count("<tr><td>"), re.findall(r"<td class='(\w+)'>(.)", page)
     assert 20 < rows <= 40  # ten at random and up to ten failures in each direction
-    assert len(kinds) == 5 * rows
+    assert len(kinds) == 6 * rows
     assert set(kinds) == {("right", "\u2713"), ("wrong", "\u2717")}
     assert ">words<" in page
     assert not re.search(r"(src|href)=.?(?!.?data:)", page)
@@ -37,3 +38,18 @@ def test_an_embedding_file_that_is_not_there_is_named(run_toy, tmp_path):
     run.embeddings.unlink()
     with pytest.raises(CrossmodalError, match=r"seed0\.h5"):
         page_of(run, tmp_path / "toy.html")
+
+
+def test_another_model_answers_the_same_random_queries_beside(run_toy, tmp_path):
+    page = page_of(run_toy(), tmp_path / "toy.html", labels=["A", "B & b"])
+    assert "<h1>A beside B &amp; b: toy, test split</h1>" in page
+    for part in page.split("<h3>")[1:]:
+        rows = re.findall(r"<tr><td>(.*?)</td>", part)
+        by = [re.search(r"<small>([^<]*)first right", row)[1] for row in rows]
+        if part.startswith("Queries"):
+            assert by == ["A: ", "B &amp; b: "] * 10
+            assert [re.sub("<small>.*", "", row) for row in rows[::2]] == [
+                re.sub("<small>.*", "", row) for row in rows[1::2]
+            ]
+        else:
+            assert set(by) <= {""}

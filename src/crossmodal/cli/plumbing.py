@@ -119,7 +119,12 @@ def evaluate_intra_modal(spec: Spec, output: Output, embeddings: Embeddings, see
 
 
 @runs("steps.show_examples:show_examples")
-def show_examples(spec: Spec, output: Output, dataset: Dataset, embeddings: Embeddings) -> None:
+def show_examples(
+    spec: Spec,
+    output: Output,
+    embeddings: Annotated[list[Path], typer.Argument(help="Embeddings of each run.")],
+    dataset: Dataset,
+) -> None:
     """Show queries and their first results, and the worst failures, on one HTML page."""
 
 

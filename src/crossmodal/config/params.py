@@ -372,6 +372,8 @@ class Params(Strict):
                 raise CrossmodalError(
                     f"params.yaml: {where}.views.{modality}: {feature!r} describes {described}"
                 )
+        if spec.beside:
+            self._check_beside(f"{where}.beside", spec)
         if spec.published:
             _check_published(spec.published, f"{where}.published")
         job = self.fit_job(name)
@@ -381,6 +383,16 @@ class Params(Strict):
         self._facts.tasks[name] = method.task
         for options in combinations(job["search"]):
             plugins.make("methods", job["plugin"], job["options"] | options, f"{where}.search")
+
+    def _check_beside(self, where: str, spec: Experiment) -> None:
+        """Whether queries of both experiments are the same."""
+        _member(spec.beside, self.experiments, where)
+        other = self.experiments[spec.beside]
+        if (other.dataset, set([*other.views][:2])) != (spec.dataset, set([*spec.views][:2])):
+            raise CrossmodalError(
+                f"params.yaml: {where}: {spec.beside!r} is on {other.dataset} with other "
+                "modalities; name an experiment on the same dataset, with the same two"
+            )
 
     def _check_views(self, where: str, spec: Experiment, method: Any) -> None:
         """Whether the method takes these views, and rows like theirs."""

@@ -95,6 +95,11 @@ class Settings(Strict):
     seeds: Annotated[int, Field(gt=0)] | None = Field(
         None, description="Number of seeds, instead of the global `seeds`."
     )
+    beside: Name | None = Field(
+        None,
+        description="Experiment on the same dataset and views whose results for the same queries "
+        "the page of examples shows too.",
+    )
     published: dict[PublishedColumn, str] | None = Field(
         None, description="The row that is reproduced: columns of published/retrieval.csv."
     )

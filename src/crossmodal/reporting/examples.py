@@ -9,7 +9,7 @@ from crossmodal.metrics.ranking import first_rank
 from crossmodal.metrics.retrieval import Pool, same_item, shares_label
 
 QUERIES = 10
-RESULTS = 5
+RESULTS = 6
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 from crossmodal.data.prepared import Prepared
 from crossmodal.io.files import write_text
 from crossmodal.reporting.embeddings import read_embeddings
-from crossmodal.reporting.examples import Example, chance, draw_examples
+from crossmodal.reporting.examples import RESULTS, Example, chance, draw_examples
 from crossmodal.reporting.html import Showing
 from crossmodal.workflow.records import verified
 
@@ -35,35 +35,46 @@ PARTS = {
 }
 
 
-def show_examples(spec: dict[str, Any], output: Path, folder: Path, embeddings: Path) -> None:
+def show_examples(spec: dict[str, Any], output: Path, embeddings: list[Path], folder: Path) -> None:
     """Write the page, one HTML file that needs no other one.
 
     Args:
-        spec: `label`, `dataset` and `relevance` of the experiment.
+        spec: `labels` of the experiment and of those beside it, `dataset` and `relevance`.
         output: The page.
+        embeddings: Embedding file of a run of each; those beside it show what they find for the
+            same queries.
         folder: Folder of the prepared dataset.
-        embeddings: Embedding file of the run.
 
     Raises:
         CrossmodalError: If an input is missing or corrupt.
     """
-    verified([embeddings, *(folder / name for name in ("items.csv", "captions.csv", "media.zip"))])
-    embedded, showing = read_embeddings(embeddings), Showing(Prepared(folder))
-    title = f"{spec['label']}: {spec['dataset']}, test split"
-    rule = RULES[spec["relevance"] if embedded.by_label else "item"]
+    verified([*embeddings, *(folder / name for name in ("items.csv", "captions.csv", "media.zip"))])
+    models = [read_embeddings(path) for path in embeddings]
+    showing, own = Showing(Prepared(folder)), models[0]
+    title = f"{' beside '.join(spec['labels'])}: {spec['dataset']}, test split"
+    rule = RULES[spec["relevance"] if own.by_label else "item"]
     parts = [f"<h1>{escape(title)}</h1>", f"<p>{rule}</p>"]
-    for pair in embedded.directions():
-        pools = [embedded.splits["test"][m] for m in pair]
-        drawn = draw_examples(
-            *pools,
-            embedded.scorer("test", *pair),
-            embedded.by_label,
-            embedded.facts["seed"],
-        )
-        right = chance(*pools, embedded.by_label)
+    for pair in own.directions():
+        pools = [own.splits["test"][m] for m in pair]
+        drawn = [
+            draw_examples(
+                *(model.splits["test"][m] for m in pair),
+                model.scorer("test", *pair),
+                model.by_label,
+                own.facts["seed"],
+            )
+            for model in models
+        ]
+        right = chance(*pools, own.by_label)
         by_chance = f"<p>Among {len(pools[1])} results; by chance {right:.1%} are right.</p>"
         for name, heading in PARTS.items():
-            rows = [_row(showing, pair, embedded.ids, example) for example in drawn[name]]
+            # each model fails at queries of its own
+            shown = drawn if name == "random" else drawn[:1]
+            rows = [
+                _row(showing, pair, model.ids, example, label if len(shown) > 1 else "")
+                for examples in zip(*(found[name] for found in shown), strict=True)
+                for example, model, label in zip(examples, models, spec["labels"], strict=False)
+            ]
             parts += [f"<h2>{' to '.join(pair)}</h2><h3>{heading}</h3>{by_chance}", _table(rows)]
     body = "\n".join(parts)
     write_text(
@@ -78,18 +89,23 @@ def show_examples(spec: dict[str, Any], output: Path, folder: Path, embeddings: 
 def _table(rows: list[str]) -> str:
     if not rows:
         return "<p>None.</p>"
-    header = "<tr><th>query</th><th>its pair</th><th colspan='5'>results</th></tr>"
+    header = f"<tr><th>query</th><th>its pair</th><th colspan='{RESULTS}'>results</th></tr>"
     return f"<table>{header}{''.join(rows)}</table>"
 
 
 def _row(
-    showing: Showing, direction: tuple[str, str], ids: dict[str, list[str]], example: Example
+    showing: Showing,
+    direction: tuple[str, str],
+    ids: dict[str, list[str]],
+    example: Example,
+    label: str,
 ) -> str:
     """A query, its pair and its results; each result says whether it is right."""
     query, gallery = direction
+    by = f"{escape(label)}: " if label else ""
     cells = [
         f"<td>{showing.row(query, ids[query][example.query])}"
-        f"<br><small>first right result: {example.rank:g}</small></td>",
+        f"<br><small>{by}first right result: {example.rank:g}</small></td>",
         f"<td>{showing.row(gallery, ids[gallery][example.pair])}</td>",
     ]
     for row, right in zip(example.results, example.right, strict=True):

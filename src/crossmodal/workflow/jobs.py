@@ -169,10 +169,15 @@ class Jobs:
         files = ("items.csv", "captions.csv", "media.zip")
         return self._prepared(wildcards.experiment, *files)
 
+    def shown_embeddings(self, wildcards: Wildcards) -> list[str]:
+        """What a page of examples is drawn from: an experiment, and perhaps one beside it."""
+        return [f"embeddings/{name}/seed0.h5" for name in self._beside(wildcards.experiment)]
+
     def show_examples(self, wildcards: Wildcards) -> str:
-        """A page of examples says of which experiment and dataset, and what is relevant."""
+        """A page of examples says of which experiments and dataset, and what is relevant."""
         spec = self._experiment(wildcards.experiment)
-        told = {"label": spec.row(), "dataset": spec.dataset, "relevance": spec.relevance}
+        labels = [self._experiment(name).row() for name in self._beside(wildcards.experiment)]
+        told = {"labels": labels, "dataset": spec.dataset, "relevance": spec.relevance}
         return self._scored("show_examples", wildcards, **told)
 
     def runs(self, wildcards: Wildcards) -> list[str]:
@@ -300,6 +305,10 @@ class Jobs:
         """Experiments in the tables of the suite."""
         names = (name for table in self.suite for name in self.params.tables[table].experiments)
         return list(dict.fromkeys(names))
+
+    def _beside(self, name: str) -> list[str]:
+        """An experiment, and the one whose results are shown beside its own, if there is one."""
+        return [name, *filter(None, [self._experiment(name).beside])]
 
     def _experiment(self, name: str) -> Experiment:
         return self.params.experiments[name]
