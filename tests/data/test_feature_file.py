@@ -1,3 +1,5 @@
+import tracemalloc
+
 import h5py
 import numpy as np
 import pytest
@@ -311,3 +313,15 @@ def test_large_image_files_stay_in_the_feature_file(tmp_path, rng, monkeypatch):
     assert isinstance(found, FileRagged)
     assert_same_sequences(found, expected)
     assert_same_sequences(found.take(np.array([4, 0])), [expected[4], expected[0]])
+
+
+@pytest.mark.parametrize("ragged", [True, False])
+def test_rows_are_read_without_a_copy(tmp_path, ragged):
+    values, (ids, items) = np.ones((240_000, 40), np.float16), names(600)
+    rows = Ragged(values, np.arange(601) * 400) if ragged else values.reshape(600, -1)
+    write_features(tmp_path / "f.h5", ids, items, [rows], {})
+    tracemalloc.start()
+    read_features(tmp_path / "f.h5", set(items[::2]))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1.3 * values.nbytes

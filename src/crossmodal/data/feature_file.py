@@ -6,6 +6,7 @@ the options, its provenance and whatever the extractor learnt, such as a vocabul
 """
 
 import json
+import math
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from crossmodal.io import hdf5
 from crossmodal.io.files import replacing
 from crossmodal.resources.sizes import IN_MEMORY
 
-CHECKED = 1 << 16  # rows or steps that are looked at together
+CHECKED = 1 << 22  # numbers that are looked at together
 # what h5py and JSON raise on corrupt files
 DAMAGE = (OSError, LookupError, TypeError, ValueError, AttributeError, RuntimeError, MemoryError)
 
@@ -186,7 +187,8 @@ def _values(rows: Rows) -> np.ndarray:
 def _not_finite(rows: Rows) -> int | None:
     """The first row with a value that is NaN or infinite."""
     values = _values(rows)
-    parts = (values[start : start + CHECKED] for start in range(0, len(values), CHECKED))
+    step = max(1, CHECKED // max(1, math.prod(values.shape[1:])))
+    parts = (values[start : start + step] for start in range(0, len(values), step))
     if values.dtype.kind != "f" or all(np.isfinite(part).all() for part in parts):
         return None
     first = int(np.argmin(np.isfinite(values.reshape(len(values), -1)).all(axis=1)))
