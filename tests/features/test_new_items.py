@@ -30,15 +30,24 @@ BACKBONE = {
 THRESHOLDS = {"positive": 0.15, "negative": -0.25}
 BOW = {"size": 9, "stop_words": True}
 TOKENS = {"fit_on": ["train"], "min_count": 2, "lower": True, "bos": True, "eos": True}
+MIXTURES = {
+    "word_dims": 3,
+    "window": 2,
+    "mixtures": ["gaussian", "hybrid"],
+    "components": 2,
+    "iterations": 20,
+    "seed": 0,
+}
 FEATURES = {
     "activations": ("activations", BACKBONE | {"crops": 1, "layers": "all", "tap": "post"}),
     "fc7": ("fc7", {"activations": "activations", "normalise": True}),
     "fne": ("fne", {"activations": "activations", "thresholds": THRESHOLDS, "clip": None}),
-    "maps": ("maps", BACKBONE | {"pool": 2}),
+    "maps": ("maps", BACKBONE | {"layers": "last", "side": 2}),
     "pictures": ("pictures", {}),
     "counts": ("bow", BOW | {"weighting": "counts", "unit": "item"}),
     "tfidf": ("bow", BOW | {"weighting": "tfidf", "unit": "caption"}),
     "tokens": ("tokens", TOKENS),
+    "fisher": ("fisher_vectors", TOKENS | MIXTURES),
     "logmel": ("logmel", {"kind": "logmel", "frames": 50}),
     "mfcc": ("logmel", {"kind": "mfcc", "frames": 2048}),
     "statistics": ("logmel_statistics", {"kind": "logmel", "frames": 2048, "parts": 4}),
