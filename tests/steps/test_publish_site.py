@@ -60,6 +60,9 @@ NUMBERS = {
 }
 
 
+MADE = {"device": "x86_64", "code": "0123", "versions": {"torch": "2.0"}, "threads": 1}
+
+
 def write_site(folder):
     """The site of a suite of two tables, with all that it is made of."""
     for table, rows in NUMBERS.items():
@@ -68,7 +71,7 @@ def write_site(folder):
     for name, said in SPEC["experiments"].items():
         for seed in said["seeds"]:
             model = {"plugin": said["method"], "options": {"dims": 3}, "searched": {}, "seed": seed}
-            model |= {"validation": 0.5 + seed, "machine": "x86_64", "last_epoch": {}}
+            model |= {"validation": 0.5 + seed, "made": MADE, "last_epoch": {}}
             model |= {"fit_seconds": 2.0 + seed, "peak_memory_mb": 100}
             write_json(folder / f"results/runs/{name}/seed{seed}.json", {"model": model})
         learning = [[1, 0.2, 1.5, 3], [2, 0.4, "", ""]]

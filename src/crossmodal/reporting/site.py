@@ -43,6 +43,7 @@ def facts_of(runs: list[dict[str, Any]]) -> dict[str, Any]:
         runs: Metrics of each seed, from `evaluate`.
     """
     models = [run["model"] for run in runs]
+    made = models[0]["made"]
     spent = [_flat(costs(run)) for run in runs]
     return {
         "plugin": models[0]["plugin"],
@@ -50,7 +51,7 @@ def facts_of(runs: list[dict[str, Any]]) -> dict[str, Any]:
         "searched": [model["searched"] for model in models],
         "seeds": [model["seed"] for model in models],
         "validation": mean(model["validation"] for model in models),
-        "machine": models[0]["machine"],
+        "made": {name: made[name] for name in ("device", "code", "versions")},
         "costs": {name: mean(found[name] for found in spent) for name in spent[0]},
     }
 

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from crossmodal.io.files import read_json
 from tests.workflow.project import new_project
 
 ROOT = Path(__file__).parents[3]
@@ -37,3 +38,11 @@ def test_the_report_is_one_page_with_every_table_and_figure_and_needs_no_network
         assert f'"{category}"' in text
     markup = re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL)
     assert not RESOURCE.search(markup)
+
+
+def test_the_site_says_where_the_numbers_of_real_runs_come_from(project):
+    project.run("results/site/index.html")
+    text = (project.folder / "results/site/index.html").read_text(encoding="utf-8")
+    made = read_json(project.folder / "results/runs/sam/seed0.json")["model"]["made"]
+    assert made["code"] in text
+    assert f'"torch": "{made["versions"]["torch"]}"' in text

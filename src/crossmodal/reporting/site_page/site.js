@@ -148,7 +148,9 @@ function explain(number) {
     "validation score": show(facts.validation),
     seeds: facts.seeds.join(", "),
     cost: Object.entries(facts.costs).map(([name, value]) => `${name}: ${show(value)}`).join(", "),
-    machine: facts.machine,
+    machine: facts.made.device,
+    code: facts.made.code,
+    versions: Object.entries(facts.made.versions).map((found) => found.join(" ")).join(", "),
   };
   const list = element("dl");
   for (const [name, value] of Object.entries(said)) {
