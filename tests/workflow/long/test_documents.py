@@ -1,6 +1,7 @@
 """What the documents show is what the commands say."""
 
 import re
+import shutil
 from pathlib import Path
 
 from crossmodal.io.files import read_json
@@ -41,8 +42,10 @@ def test_the_report_is_one_page_with_every_table_and_figure_and_needs_no_network
 
 
 def test_the_site_says_where_the_numbers_of_real_runs_come_from(project):
+    (project.folder / "docs").mkdir()
+    shutil.copy(ROOT / "docs/deviations.md", project.folder / "docs")
     project.run("results/site/index.html")
     text = (project.folder / "results/site/index.html").read_text(encoding="utf-8")
     made = read_json(project.folder / "results/runs/sam/seed0.json")["model"]["made"]
     assert made["code"] in text
-    assert f'"torch": "{made["versions"]["torch"]}"' in text
+    assert f'"torch":"{made["versions"]["torch"]}"' in text
