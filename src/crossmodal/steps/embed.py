@@ -1,13 +1,14 @@
 """Embed the validation and test splits: the first step that opens the test split."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from crossmodal.data.prepared import Prepared
-from crossmodal.data.split import load_split
+from crossmodal.data.split import Split, load_split
 from crossmodal.device import use_deterministic_algorithms
 from crossmodal.io.provenance import provenance
-from crossmodal.learning.model_folder import read_model
+from crossmodal.learning.model_folder import Fitted, read_model
 from crossmodal.reporting.embeddings import SPLITS, write_embeddings
 from crossmodal.workflow.records import verified
 
@@ -26,6 +27,25 @@ def embed(spec: dict[str, Any], output: Path, folder: Path, features: Path, mode
     Raises:
         CrossmodalError: If an input is missing or corrupt.
     """
+    fitted, splits, read = open_run(spec, folder, features, model, SPLITS)
+    write_embeddings(output, fitted.facts, fitted.method, splits, provenance(spec, read))
+
+
+def open_run(
+    spec: dict[str, Any], folder: Path, features: Path, model: Path, names: Sequence[str]
+) -> tuple[Fitted, dict[str, Split], dict[str, str]]:
+    """A fitted method, the named splits as it was fitted on them, and digests of what was read.
+
+    Args:
+        spec: As `embed` takes it.
+        folder: Folder of the prepared dataset.
+        features: Folder of the dataset's features.
+        model: model.safetensors in its model folder.
+        names: Names of the splits.
+
+    Raises:
+        CrossmodalError: If an input is missing or corrupt.
+    """
     use_deterministic_algorithms(spec.get("deterministic", True))
     views = {modality: features / f"{name}.h5" for modality, name in spec["views"].items()}
     files = [folder / "items.csv", folder / "splits.csv", *views.values()]
@@ -33,5 +53,4 @@ def embed(spec: dict[str, Any], output: Path, folder: Path, features: Path, mode
     fitted = read_model(model.parent)
     dataset = Prepared(folder)
     how = (spec["relevance"], spec.get("changes"))
-    splits = {name: load_split(dataset, views, name, *how) for name in SPLITS}
-    write_embeddings(output, fitted.facts, fitted.method, splits, provenance(spec, read))
+    return fitted, {name: load_split(dataset, views, name, *how) for name in names}, read

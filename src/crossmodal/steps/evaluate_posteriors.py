@@ -3,17 +3,14 @@
 from pathlib import Path
 from typing import Any
 
-from crossmodal.data.prepared import SPLITS, Prepared
-from crossmodal.data.split import load_split
-from crossmodal.device import use_deterministic_algorithms
+from crossmodal.data.prepared import SPLITS
 from crossmodal.io.files import write_json
 from crossmodal.io.provenance import provenance
 from crossmodal.learning.method import Run
-from crossmodal.learning.model_folder import read_model
 from crossmodal.learning.posteriors import Posteriors
 from crossmodal.learning.selection import direction_metrics, pools
+from crossmodal.steps.embed import open_run
 from crossmodal.steps.evaluate import summarise
-from crossmodal.workflow.records import verified
 
 
 def evaluate_posteriors(
@@ -35,14 +32,7 @@ def evaluate_posteriors(
         CrossmodalError: If an input is missing or corrupt, no item has a label, or embeddings are
             no vectors.
     """
-    use_deterministic_algorithms(spec.get("deterministic", True))
-    views = {modality: features / f"{name}.h5" for modality, name in spec["views"].items()}
-    files = [folder / "items.csv", folder / "splits.csv", *views.values()]
-    read = verified([*files, model, model.with_name("model.json")])
-    fitted = read_model(model.parent)
-    dataset = Prepared(folder)
-    how = (spec["relevance"], spec.get("changes"))
-    splits = {name: load_split(dataset, views, name, *how) for name in SPLITS}
+    fitted, splits, read = open_run(spec, folder, features, model, SPLITS)
     posteriors = Posteriors(fitted.method)
     posteriors.fit(
         splits["train"], splits["validation"], Run(fitted.facts["seed"], label=str(model.parent))
