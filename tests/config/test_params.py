@@ -85,6 +85,30 @@ def test_a_suite_of_a_paper_needs_no_weights_that_cannot_be_downloaded(suite):
     assert needed <= set(official())
 
 
+def with_reference(**said):
+    """The valid parameters with a reference row in their table."""
+    config = yaml.safe_load(VALID)
+    row = config["experiments"]["wiki_cca"] | {"reference": "photographs", "published": None}
+    config["experiments"]["frozen"] = row
+    config["tables"]["wiki"] |= {"experiments": ["wiki_cca", "frozen"]} | said
+    return config
+
+
+def test_reference_rows_are_shown_where_the_table_or_a_suite_says_so():
+    assert params.parse(with_reference()).tables["wiki"].experiments == ["wiki_cca"]
+    both = ["wiki_cca", "frozen"]
+    assert params.parse(with_reference(references=True)).tables["wiki"].experiments == both
+    config = with_reference() | {"suites": {"small": {"tables": ["wiki"], "references": True}}}
+    found = params.parse(config)
+    assert found.tables["wiki"].experiments == both
+    assert found.suites == {"small": ["wiki"]}
+
+
+def test_a_table_has_more_than_reference_rows():
+    said = message(with_reference(experiments=["frozen"]))
+    assert "tables.wiki.experiments: all are reference rows" in said
+
+
 EXPERIMENT = "experiments/wiki_cca"
 MESSAGES = [
     # what does not belong there
@@ -158,6 +182,7 @@ MESSAGES = [
     ),
     ("tables/wiki/map", {"experiment": "wiki_cca", "labels": ["a"]}, ["at least 2 items"]),
     # what does not fit together
+    (f"{EXPERIMENT}/reference", "LAION", ["wiki_cca: a reference row", "leave out `published`"]),
     (f"{EXPERIMENT}/views/text", "sift", ["wiki_cca.views.text", "'sift' describes image"]),
     ("features/lda/modality", "image", ["wiki_cca.views.text", "'lda' describes image"]),
 ]

@@ -29,9 +29,9 @@ from crossmodal.config.schema import (
     Logged,
     Metric,
     Name,
-    Names,
     Options,
     Strict,
+    Suite,
     Table,
 )
 from crossmodal.errors import CrossmodalError, unknown
@@ -92,7 +92,7 @@ class Params(Strict):
     """params.yaml."""
 
     suite: str = Field(description="What results/tables/all.md holds: a key of `suites`.")
-    suites: dict[str, Annotated[Names, Field(min_length=1)]]
+    stated_suites: dict[str, Suite] = Field(alias="suites")
     seeds: Annotated[int, Field(gt=0)]
     deterministic: bool = Field(
         True, description="Whether a GPU uses deterministic algorithms alone."
@@ -108,6 +108,11 @@ class Params(Strict):
     _layers: dict[str, Layers] = PrivateAttr(default_factory=dict)
     _facts: Facts = PrivateAttr()
     _made: dict[tuple[str, str], Any] = PrivateAttr(default_factory=dict)
+
+    @property
+    def suites(self) -> dict[str, list[str]]:
+        """Tables of each suite."""
+        return {name: suite.tables for name, suite in self.stated_suites.items()}
 
     @property
     def experiments(self) -> dict[str, Experiment]:
@@ -132,7 +137,27 @@ class Params(Strict):
             named[group] = [member for name in members for member in named[name]]
         for shown in (*self.tables.values(), *self.figures.values()):
             shown.experiments = [m for name in shown.experiments for m in named.get(name, [name])]
+        for name in self.tables:
+            self._leave_out_references(name)
         return self
+
+    def _leave_out_references(self, name: str) -> None:
+        """Keep the reference rows of a table only where it, or a suite of its, shows them.
+
+        Raises:
+            CrossmodalError: If nothing else is left.
+        """
+        table, known = self.tables[name], self._experiments
+        suites = (suite for suite in self.stated_suites.values() if name in suite.tables)
+        if table.references or any(suite.references for suite in suites):
+            return
+        named = table.experiments
+        table.experiments = [e for e in named if e not in known or not known[e].reference]
+        if not table.experiments:
+            raise CrossmodalError(
+                f"params.yaml: tables.{name}.experiments: all are reference rows; add one that is "
+                "none, or `references: true`"
+            )
 
     def _experiment(self, layers: Layers) -> Experiment:
         """An experiment from all that is said of it."""

@@ -103,6 +103,11 @@ class Settings(Strict):
     published: dict[PublishedColumn, str] | None = Field(
         None, description="The row that is reproduced: columns of published/retrieval.csv."
     )
+    reference: str = Field(
+        "",
+        description="Makes it a reference row, which is no method of a paper and stands below a "
+        "line, and says what it was trained on.",
+    )
 
 
 class Row(Settings):
@@ -142,6 +147,12 @@ class Experiment(Settings):
     method: str
     published: Published | None = None
 
+    @model_validator(mode="after")
+    def _check_reference(self) -> "Experiment":
+        if self.reference and self.published:
+            raise ValueError("a reference row reproduces no published one; leave out `published`")
+        return self
+
     def members(self, name: str) -> dict[str, "Experiment"]:
         """The experiments of its grid by name; itself, called `name`, without one."""
         return {
@@ -160,7 +171,8 @@ class Experiment(Settings):
         return {option: values[0] for option, values in self.grid.items()}
 
     def row(self, without: str = "") -> str:
-        """Name of the row, with changes of the dataset and the options set by the grid, but one.
+        """Name of the row, with changes of the dataset and the options set by the grid, but one;
+        of a reference row, what it was trained on.
 
         An option stands where the label has its name in braces, else at the end.
         """
@@ -172,7 +184,8 @@ class Experiment(Settings):
             elif option != without:
                 options.append(f"{option} {value}")
         changes = [self.changes.label] if self.changes else []
-        return ", ".join([label, *changes, *options])
+        trained = [f"trained on {self.reference}"] if self.reference else []
+        return ", ".join([label, *changes, *options, *trained])
 
 
 class Map(Strict):
@@ -216,6 +229,9 @@ class Table(Strict):
         description="How methods rank: 'own' by their own score, 'posteriors' all by the class "
         "posteriors of their embeddings, see `learning.posteriors`; with both, in two columns.",
     )
+    references: bool = Field(
+        False, description="Whether reference rows are shown, and so run; suites may say it too."
+    )
     ranked: bool = Field(
         False, description="Whether rows are in order of the first metric, the best first."
     )
@@ -252,6 +268,18 @@ class Table(Strict):
         if self.retrieval == "intra-modal" and self.readout != ["own"]:
             raise ValueError("readout: of intra-modal retrieval there is own alone")
         return self
+
+
+class Suite(Strict):
+    """Tables that are made together; a list of tables if nothing else is said."""
+
+    tables: Annotated[Names, Field(min_length=1)]
+    references: bool = Field(False, description="Whether all its tables show their reference rows.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_tables(cls, said: Any) -> Any:
+        return said if isinstance(said, dict) else {"tables": said}
 
 
 class Figure(Strict):

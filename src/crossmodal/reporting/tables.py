@@ -20,6 +20,7 @@ DECIMALS |= {TIME: 1, MEMORY: 0}
 UNRANKED = {"positives", "negatives"}
 LOWER_IS_BETTER = {"MedR", "MeanR", STEPS, TIME, MEMORY}
 CONTROLS = ("random", "constant", "perfect")
+LINE = "*For reference, of no paper:*"  # between a table's rows and its reference rows
 COLUMNS = [
     "table",
     "experiment",
@@ -81,13 +82,19 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a table: an experiment, a citation or a control."""
+    """One line of a table: an experiment, which may be a reference, a citation or a control."""
 
     experiment: str
     label: str
     dataset: str
     cells: dict[Place, Cell]
     deterministic: bool = False
+    reference: bool = False
+
+    @property
+    def compared(self) -> bool:
+        """Whether it takes part in ranks: no citation, control or reference does."""
+        return bool(self.experiment) and not self.reference
 
     def seeds(self) -> str:
         """How many seeds there are of an experiment; nothing of what was not run."""
@@ -102,8 +109,8 @@ def make_rows(
     runs: dict[str, list[dict[str, Any]]],
     deterministic: Collection[str] = (),
 ) -> list[Row]:
-    """Rows of a table: its experiments, what is only cited, then the controls of each dataset and
-    protocol.
+    """Rows of a table: its experiments, what is only cited, the controls of each dataset and
+    protocol, then the reference rows.
 
     Args:
         table: What the table shows.
@@ -116,21 +123,24 @@ def make_rows(
     for name in table.experiments:
         spec = experiments[name]
         if name not in runs:
-            rows.append(Row(name, spec.row(), spec.dataset, {}))
+            rows.append(Row(name, spec.row(), spec.dataset, {}, reference=bool(spec.reference)))
             continue
         results = [metrics_of(run, table.metrics) for run in runs[name]]
         published = _comparable(spec.published, set(results[0]))
         cells = _cells(table, published, results)
-        rows.append(Row(name, spec.row(), spec.dataset, cells, name in deterministic))
+        facts = (name in deterministic, bool(spec.reference))
+        rows.append(Row(name, spec.row(), spec.dataset, cells, *facts))
         each_way = [m for direction, m in results[0].items() if "-to-" in direction]
         sizes = " and ".join(f"{m['queries']:,.0f} × {m['gallery']:,.0f}" for m in each_way)
         modalities = " and ".join([*spec.views][:2])
         protocol = (spec.dataset, f"by {spec.relevance}", modalities, sizes)
         controls.setdefault(protocol, runs[name])
     rows = [row if row.cells else _empty(row, rows, experiments) for row in rows]
+    references = [row for row in rows if row.reference]
+    rows = [row for row in rows if not row.reference]
     cited = table.cited.rows() if table.cited else {}
     rows += [_cite(table, *row) for row in cited.items()]
-    return [*rows, *_bounds(table, controls)]
+    return [*rows, *_bounds(table, controls), *references]
 
 
 def _bounds(table: Table, controls: dict[tuple[str, ...], list[dict[str, Any]]]) -> Iterator[Row]:
@@ -244,7 +254,7 @@ def _rank(rows: list[Row], direction: str, metric: str) -> list[Row]:
 
     def place(row: Row) -> float:
         cell = row.cells.get((direction, metric))
-        if not row.experiment or cell is None or cell.reproduced is None:
+        if not row.compared or cell is None or cell.reproduced is None:
             return math.inf
         return sign * cell.reproduced
 
@@ -261,7 +271,10 @@ def _lines(rows: list[Row], direction: str) -> str:
         header += [f"{m} published", f"{m} reproduced", "difference"] if m in known else [m]
     lines = [header, ["---"] + ["---:"] * (len(header) - 1)]
     best = {m: _best(rows, (direction, m)) for m in metrics}
+    first = next((row for row in rows if row.reference), None)
     for row in rows:
+        if row is first:
+            lines.append([LINE, *[""] * (len(header) - 1)])
         cells = {m: row.cells.get((direction, m), Cell(m, None, [])) for m in metrics}
         lines.append([row.label, row.seeds()])
         for m, cell in cells.items():
@@ -273,11 +286,13 @@ def _lines(rows: list[Row], direction: str) -> str:
 
 
 def _best(rows: list[Row], place: Place) -> set[str]:
-    """Experiments that show the best number of their dataset; none where there is but one."""
+    """Experiments that show the best number of their dataset, references aside; none where there
+    is but one.
+    """
     by_dataset: dict[str, dict[str, float]] = {}
     for row in rows:
         cell = row.cells.get(place)
-        if row.experiment and cell and cell.reproduced is not None and place[1] not in UNRANKED:
+        if row.compared and cell and cell.reproduced is not None and place[1] not in UNRANKED:
             # what looks equal is equal
             shown = float(cell.show(cell.reproduced))
             by_dataset.setdefault(row.dataset, {})[row.experiment] = shown
