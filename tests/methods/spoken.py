@@ -26,8 +26,8 @@ def make_split(images, clips, owners, texts=None):
     return Split([str(item) for item in items], np.zeros((len(images), 0), bool), views)
 
 
-def noise(rng, lengths):
-    clips = (rng.uniform(-80, 0, (length, 40)).astype(np.float16) for length in lengths)
+def noise(rng, lengths, bins=40):
+    clips = (rng.uniform(-80, 0, (length, bins)).astype(np.float16) for length in lengths)
     return Ragged.concatenate(clips)
 
 

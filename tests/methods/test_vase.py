@@ -420,12 +420,19 @@ def test_learns_32_pairs_by_heart(rng, cycle_weight, texts):
     assert selection_score(method, split) == 600
 
 
+def test_reads_frames_of_a_networks_width(rng):
+    split = make_split(rng.standard_normal((3, 5)), noise(rng, [20, 30, 16], 7), np.arange(3))
+    method = placed(VASE(**SMALL), split)
+    assert method.network["speech"].steps.convolutions.layers[0].in_channels == 7
+    assert method.embed("speech", split.views["speech"]).shape == (3, SMALL["dims"])
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"text": "image", "speech": None}, "image and speech.*, but has image, text"),
         ({"image": "speech"}, "view 'image'.*plug-in `pictures`"),
-        ({"speech": "image"}, "view 'speech'.*40 bins"),
+        ({"speech": "image"}, "view 'speech'.*sequences of frames"),
     ],
 )
 def test_views_that_do_not_suit_are_refused(split, change, message):

@@ -32,6 +32,13 @@ def test_every_network_has_as_many_steps_and_channels_as_it_says(network):
 
 
 @pytest.mark.parametrize("network", NETWORKS)
+def test_frames_may_have_another_width_than_the_papers(network):
+    narrow, usual = SpeechSteps(network, width=0.05, bins=7), SpeechSteps(network, width=0.05)
+    steps, _ = narrow(torch.zeros(2, 48, 7), torch.tensor([3, 45]))
+    assert steps.shape == usual(torch.zeros(2, 48, 40), torch.tensor([3, 45]))[0].shape
+
+
+@pytest.mark.parametrize("network", NETWORKS)
 def test_a_step_hears_its_own_time(network):
     encoder = SpeechSteps(network, width=0.05).eval()
     frames = torch.randn(1, 1600, 40, generator=torch.Generator().manual_seed(0))

@@ -25,7 +25,6 @@ from crossmodal.images.weights import weights_file
 from crossmodal.learning.gradient import GradientMethod, shuffled_batches
 from crossmodal.learning.method import Takes
 from crossmodal.learning.speech_image_options import STRIDE, SpeechImageOptions
-from crossmodal.nn.davenet import BINS
 from crossmodal.nn.sequences import Sequences, batches_of_similar_length
 
 ROWS = 64  # clips or images embedded at a time
@@ -46,6 +45,11 @@ class Batch(NamedTuple):
     images: np.ndarray
     clips: np.ndarray
     crops: torch.Tensor | None = None
+
+
+def frame_width(view: View) -> int:
+    """Numbers of a frame of speech."""
+    return view.features.values.shape[1]
 
 
 class SpeechImageMethod(GradientMethod):
@@ -172,7 +176,7 @@ class SpeechImageMethod(GradientMethod):
         return embeddings[np.argsort(order)]
 
     def pad(self, clips: Sequences, rows: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
-        """Frames (b, t, 40) of some clips, padded with `padding`, and their counts (b,)."""
+        """Frames (b, t, bins) of some clips, padded with `padding`, and their counts (b,)."""
         size = int(self._padded(clips.lengths[rows]).max())
         return clips.pad(rows, size, self.options.padding)
 
@@ -224,11 +228,11 @@ class SpeechImageMethod(GradientMethod):
             )
         self._check_images(views["image"].features)
         speech = views["speech"].features
-        if not isinstance(speech, Ragged) or speech.values.shape[1:] != (BINS,):
+        if not isinstance(speech, Ragged) or speech.values.ndim != 2:
             found = speech.values.shape if isinstance(speech, Ragged) else speech.shape
             raise CrossmodalError(
-                f"view 'speech': rows of shape {found[1:]}; the method needs sequences of frames "
-                f"with {BINS} bins, choose a log-mel feature"
+                f"view 'speech': rows of shape {found[1:]}; the method needs sequences of frames, "
+                "choose a log-mel feature or a network's frames"
             )
 
     def _check_images(self, features: np.ndarray | Ragged) -> None:

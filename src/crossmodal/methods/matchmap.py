@@ -22,6 +22,7 @@ from crossmodal.learning.method import Direction
 from crossmodal.learning.speech_image import (
     Batch,
     SpeechImageMethod,
+    frame_width,
 )
 from crossmodal.learning.speech_image_needs import encoders, epoch_rows, training_on_clips
 from crossmodal.learning.speech_image_options import SpeechImageOptions
@@ -81,7 +82,8 @@ class Matchmap(SpeechImageMethod):
         self.check(views)
         options = self.options
         parts: dict[str, nn.Module] = {}
-        parts["speech"] = SpeechSteps(options.speech_network, options.width)
+        bins = frame_width(views["speech"])
+        parts["speech"] = SpeechSteps(options.speech_network, options.width, bins)
         if options.image_network:
             trunk = backbones.Maps(self.trunk(), options.image_network)
             parts["trunk"] = trunk.requires_grad_()

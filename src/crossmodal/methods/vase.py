@@ -31,6 +31,7 @@ from crossmodal.learning.speech_image import (
     ROWS,
     Batch,
     SpeechImageMethod,
+    frame_width,
 )
 from crossmodal.learning.speech_image_needs import encoders, epoch_rows, training_on_clips
 from crossmodal.learning.speech_image_options import SpeechImageOptions
@@ -135,6 +136,7 @@ class VASE(SpeechImageMethod):
             options.width,
             options.recurrent_layers,
             options.reads_padding,
+            frame_width(views["speech"]),
         )
         linear = [parts["image"], parts["speech"].project]
         if "text" in views:

@@ -1,6 +1,6 @@
 """ResDAVEnet: the residual speech CNN of Harwath et al. (IJCV 2020), frames to T/16 vectors.
 
-A convolution over all 40 bins of a frame, then four stages of two residual blocks over time, the
+A convolution over all bins of a frame, then four stages of two residual blocks over time, the
 first block of each with stride 2.
 """
 
@@ -14,21 +14,22 @@ KERNEL = 9
 
 
 class ResDAVEnet(nn.Module):
-    """Frames (b, t, 40) to vectors (b, ceil(t / 16), channels).
+    """Frames (b, t, bins) to vectors (b, ceil(t / 16), channels).
 
     Args:
         width: Multiplier of the numbers of channels, 1 in the paper.
+        bins: Numbers of a frame, 40 in the paper.
     """
 
     stride = 16  # frames per output step
 
-    def __init__(self, width: float) -> None:
+    def __init__(self, width: float, bins: int = BINS) -> None:
         super().__init__()
         first, *others = (max(1, round(width * channels)) for channels in CHANNELS)
         self.channels = others[-1]
         # counted among the published parameters, but the released code never applies it
         self.input_norm = nn.BatchNorm2d(1)
-        layers = [nn.Conv2d(BINS, first, 1, bias=False), nn.BatchNorm2d(first), nn.ReLU()]
+        layers = [nn.Conv2d(bins, first, 1, bias=False), nn.BatchNorm2d(first), nn.ReLU()]
         for before, after in zip((first, *others), others, strict=False):
             layers += [_Block(before, after, stride=2), _Block(after, after, stride=1)]
         self.layers = nn.Sequential(*layers)
@@ -36,10 +37,10 @@ class ResDAVEnet(nn.Module):
             if isinstance(layer, nn.Conv2d):
                 nn.init.kaiming_normal_(layer.weight, mode="fan_out", nonlinearity="relu")
         # as released, where the bins are the kernel's height
-        nn.init.normal_(self.layers[0].weight, std=(2 / (BINS * first)) ** 0.5)
+        nn.init.normal_(self.layers[0].weight, std=(2 / (bins * first)) ** 0.5)
 
     def forward(self, frames: torch.Tensor) -> torch.Tensor:
-        """Encode a padded batch (b, t, 40)."""
+        """Encode a padded batch (b, t, bins)."""
         x = self.layers(frames.transpose(1, 2)[:, :, None])  # (b, channels, 1, ceil(t / 16))
         return x[:, :, 0].transpose(1, 2)
 

@@ -1,4 +1,4 @@
-"""Networks that read speech: a CNN over log-mel frames and, in VASE, a BiGRU behind it."""
+"""Networks that read speech: a CNN over frames and, in VASE, a BiGRU behind it."""
 
 from typing import Literal
 
@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from crossmodal.device import half_precision
-from crossmodal.nn.davenet import DAVEnet
+from crossmodal.nn.davenet import BINS, DAVEnet
 from crossmodal.nn.harwath2016 import Harwath2016
 from crossmodal.nn.onednn import Linear
 from crossmodal.nn.resdavenet import ResDAVEnet
@@ -17,22 +17,23 @@ NETWORKS = {"davenet": DAVEnet, "resdavenet": ResDAVEnet, "harwath2016": Harwath
 
 
 class SpeechSteps(nn.Module):
-    """A speech CNN: log-mel frames (b, t, 40) to steps (b, t / stride, channels).
+    """A speech CNN: frames (b, t, bins) to steps (b, t / stride, channels).
 
     Args:
         network: Which.
         width: Multiplier of its channels.
+        bins: Numbers of a frame.
     """
 
-    def __init__(self, network: SpeechNetwork, width: float) -> None:
+    def __init__(self, network: SpeechNetwork, width: float, bins: int = BINS) -> None:
         super().__init__()
-        self.convolutions = NETWORKS[network](width)
+        self.convolutions = NETWORKS[network](width, bins)
         self.channels = self.convolutions.channels
 
     def forward(
         self, frames: torch.Tensor, lengths: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Encode a padded batch (b, t, 40) whose rows have `lengths` (b,) frames.
+        """Encode a padded batch (b, t, bins) whose rows have `lengths` (b,) frames.
 
         Returns:
             The steps, and how many of them each row has, (b,) on the CPU.
@@ -47,7 +48,7 @@ class SpeechSteps(nn.Module):
 class SpeechEncoder(nn.Module):
     """The speech encoder of VASE (Cheng et al., IEEE TMM 2022): CNN, BiGRU, linear map.
 
-    Maps log-mel frames (b, t, 40) to vectors (b, dims), not normalised.
+    Maps frames (b, t, bins) to vectors (b, dims), not normalised.
 
     Args:
         network: Which CNN.
@@ -55,6 +56,7 @@ class SpeechEncoder(nn.Module):
         width: Multiplier of the CNN's channels.
         recurrent_layers: Layers of the GRU.
         reads_padding: Whether the GRU reads all steps of the batch, or only those of the clip.
+        bins: Numbers of a frame.
     """
 
     def __init__(
@@ -64,15 +66,16 @@ class SpeechEncoder(nn.Module):
         width: float,
         recurrent_layers: int,
         reads_padding: bool,
+        bins: int = BINS,
     ) -> None:
         super().__init__()
         self.reads_padding = reads_padding
-        self.steps = SpeechSteps(network, width)
+        self.steps = SpeechSteps(network, width, bins)
         self.recurrent = BiGRU(self.steps.channels, dims // 2, recurrent_layers)
         self.project = Linear(dims, dims)
 
     def forward(self, frames: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        """Encode a padded batch (b, t, 40) whose rows have `lengths` (b,) frames."""
+        """Encode a padded batch (b, t, bins) whose rows have `lengths` (b,) frames."""
         steps, counts = self.steps(frames, lengths)
         if self.reads_padding:
             counts = torch.full_like(counts, steps.shape[1])
