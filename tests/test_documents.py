@@ -92,7 +92,7 @@ def test_commands_of_the_pages_exist():
 
 def test_the_networks_of_params_yaml_have_weights_that_anybody_gets():
     features = yaml.safe_load((ROOT / "params.yaml").read_text())["features"]
-    assert {f["weights"] for f in features.values() if "weights" in f} == {"imagenet"}
+    assert {f["weights"] for f in features.values() if "weights" in f} == {"imagenet", "official"}
 
 
 def test_targets_of_make_exist():

@@ -3,6 +3,7 @@
 import io
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,7 +19,9 @@ from crossmodal.data.prepared import Prepared
 from crossmodal.data.writer import Writer
 from crossmodal.errors import CrossmodalError
 from crossmodal.images.backbones import random_network
+from crossmodal.nn import wav2vec2
 from crossmodal.steps.extract import extract
+from tests.nn.test_wav2vec2 import tiny
 
 NEW = slice(20, 25)  # of the 25 items
 BACKBONE = {
@@ -38,6 +41,13 @@ MIXTURES = {
     "iterations": 20,
     "seed": 0,
 }
+TRANSFORMER = {
+    "network": "wav2vec2_base",
+    "weights": "random",
+    "layers": [2],
+    "seconds": 1.0,
+    "seed": 0,
+}
 FEATURES = {
     "activations": ("activations", BACKBONE | {"crops": 1, "layers": "all", "tap": "post"}),
     "fc7": ("fc7", {"activations": "activations", "normalise": True}),
@@ -50,6 +60,8 @@ FEATURES = {
     "fisher": ("fisher_vectors", TOKENS | MIXTURES),
     "logmel": ("logmel", {"kind": "logmel", "frames": 50}),
     "mfcc": ("logmel", {"kind": "mfcc", "frames": 2048}),
+    "transformer": ("speech_transformer", TRANSFORMER | {"rows": "vector"}),
+    "heard": ("speech_transformer", TRANSFORMER | {"rows": "sequence"}),
     "statistics": ("logmel_statistics", {"kind": "logmel", "frames": 2048, "parts": 4}),
 }
 
@@ -68,6 +80,15 @@ def clip(rng):
 
 def made(name):
     return plugins.make("features", *FEATURES[name], f"features.{name}")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small():
+    """Networks of speech of the smallest size."""
+    with pytest.MonkeyPatch.context() as patch:
+        facts = SimpleNamespace(_params=tiny(), _normalize_waveform=True)
+        patch.setattr(wav2vec2, "pipeline", lambda name: facts)
+        yield
 
 
 @pytest.fixture(scope="module")

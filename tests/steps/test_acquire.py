@@ -463,6 +463,22 @@ def test_official_weights_are_fetched_checked_and_converted(
     assert list(archives.iterdir()) == []
 
 
+def test_without_a_checksum_the_first_weights_count(server, archives, tmp_path, monkeypatch):
+    monkeypatch.setenv(MIRROR, str(tmp_path / "a mirror without weights"))
+    known = {"spoken.safetensors": ("spoken", Download(f"{server.url}/spoken.pth"))}
+    monkeypatch.setattr("crossmodal.images.weights.official", lambda: known)
+    for number in range(2):
+        stream = io.BytesIO()
+        torch.save({"a": torch.full((1,), float(number))}, stream)
+        server.files["/spoken.pth"] = stream.getvalue()
+        if number:
+            with pytest.raises(CrossmodalError, match=r"weights/spoken\.pth: SHA-256 is"):
+                fetch_weights(tmp_path / "again" / "spoken.safetensors")
+        else:
+            fetch_weights(tmp_path / "spoken.safetensors")
+    assert json.loads(Path("checksums.json").read_text()).keys() == {"weights/spoken.pth"}
+
+
 LITE0 = OFFICIAL["efficientnet_lite0"]
 
 

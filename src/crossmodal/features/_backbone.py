@@ -12,15 +12,13 @@ import torch
 from pydantic import Field
 from torch import nn
 
-from crossmodal.data.feature import Feature
 from crossmodal.data.feature_file import FeatureFile
 from crossmodal.data.prepared import Item, Items
 from crossmodal.device import device
-from crossmodal.errors import CrossmodalError
+from crossmodal.features._frozen import FrozenFeature
 from crossmodal.images.backbones import NETWORKS, Name, make_network
 from crossmodal.images.crops import Preparation, Resize
 from crossmodal.images.weights import Weights, weights_file
-from crossmodal.io.files import sha256
 from crossmodal.options import Strict
 from crossmodal.resources.needs import GB, MB, Resources
 from crossmodal.resources.networks import HELD, IMAGE_NETWORKS
@@ -30,7 +28,7 @@ from crossmodal.resources.sizes import Extent, RowSize
 CROPS_AT_ONCE = {"cpu": 10, "cuda": 160}
 
 
-class BackboneFeature(Feature):
+class BackboneFeature(FrozenFeature):
     """Values that a frozen network computes from crops of each image.
 
     Attributes:
@@ -71,7 +69,7 @@ class BackboneFeature(Feature):
     def setup(self, weights: Path | None) -> None:
         """Load the network, or draw its weights."""
         network = make_network(self.options.backbone, weights, self.options.seed)
-        self.path, self.sha256 = weights, sha256(weights) if weights else ""
+        super().setup(weights)
         self.device = device()
         self.network = self._read_out(network)
 
@@ -103,24 +101,7 @@ class BackboneFeature(Feature):
 
     def learnt(self) -> dict[str, Any]:
         """The network, its weights file and the checksum of the file."""
-        return {
-            "backbone": self.options.backbone,
-            "weights": self.weights,
-            "sha256": self.sha256,
-        }
-
-    def restore(self, learnt: dict[str, Any]) -> None:
-        """Check that the weights are those of the first extraction.
-
-        Raises:
-            CrossmodalError: If the weights file is another one.
-        """
-        if self.sha256 != learnt["sha256"]:
-            raise CrossmodalError(
-                f"{self.path or 'random weights'}: SHA-256 is {self.sha256 or 'none'}, but the "
-                f"feature was extracted with {learnt['weights'] or 'random weights'}, SHA-256 "
-                f"{learnt['sha256'] or 'none'}; put that file there"
-            )
+        return {"backbone": self.options.backbone, **super().learnt()}
 
     def resources(self, extent: Extent, sources: dict[str, RowSize]) -> Resources:
         """100 MB for convolutions, the weights twice while they are loaded, and for each thread a

@@ -13,10 +13,9 @@ import numpy as np
 import torch
 from pydantic import Field
 
-from crossmodal.data.feature import Feature
 from crossmodal.data.feature_file import FeatureFile
 from crossmodal.data.prepared import Caption, Items
-from crossmodal.errors import CrossmodalError
+from crossmodal.features._speech import SpeechFeature
 from crossmodal.io.sound_files import RATE, read_speech
 from crossmodal.options import Strict
 from crossmodal.resources.needs import Resources
@@ -29,7 +28,7 @@ FLOOR = 1e-10
 RANGE = 80.0  # dB
 
 
-class LogMel(Feature):
+class LogMel(SpeechFeature):
     """Sequences float16 (frames, 40); captions without audio have no row."""
 
     class Options(Strict):
@@ -40,17 +39,7 @@ class LogMel(Feature):
             ge=1, le=2048, description="Maximal number of frames of 10 ms; longer clips are cut."
         )
 
-    modality = "speech"
-    unit = "caption"
     shape = "sequence"
-    reads = ("captions.csv", "media.zip")
-
-    def rows(self, dataset: Items) -> list[Caption]:
-        """Captions that have audio."""
-        rows = [caption for caption in dataset.captions if caption.audio]
-        if not rows:
-            raise CrossmodalError(f"{dataset.name}: no caption has audio")
-        return rows
 
     def setup(self, weights: Path | None) -> None:
         """Compute the filters and the cosines."""

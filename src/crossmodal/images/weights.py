@@ -23,9 +23,14 @@ Weights = Annotated[str, Field(pattern=f"^(random|imagenet|{FILE})$")]
 
 @dataclass(frozen=True)
 class Download:
-    """A file at an address; its name ends in the first digits of its SHA-256."""
+    """A file at an address."""
 
     url: str
+
+    @property
+    def sha256(self) -> str:
+        """The first digits of its checksum, which its name ends in; empty if it does not."""
+        return Path(self.url).stem.partition("-")[2]
 
     @property
     def file(self) -> str:

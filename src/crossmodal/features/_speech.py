@@ -1,0 +1,20 @@
+"""What all features of spoken captions share."""
+
+from crossmodal.data.feature import Feature
+from crossmodal.data.prepared import Caption, Items
+from crossmodal.errors import CrossmodalError
+
+
+class SpeechFeature(Feature):
+    """A row for each caption that has audio."""
+
+    modality = "speech"
+    unit = "caption"
+    reads = ("captions.csv", "media.zip")
+
+    def rows(self, dataset: Items) -> list[Caption]:
+        """Captions that have audio."""
+        rows = [caption for caption in dataset.captions if caption.audio]
+        if not rows:
+            raise CrossmodalError(f"{dataset.name}: no caption has audio")
+        return rows

@@ -1,0 +1,132 @@
+"""Speech as a frozen wav2vec 2.0 or HuBERT hears it: one of its layers, or the mean of some.
+
+For a clip with frames t and layers l in L,
+
+    x_t = mean_l h_lt        x = mean_t x_t
+
+as a sequence of 50 frames a second, or as one vector. See `crossmodal.nn.wav2vec2`.
+"""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+import numpy as np
+import torch
+from pydantic import Field, model_validator
+
+from crossmodal.data.feature_file import FeatureFile
+from crossmodal.data.prepared import Caption, Items
+from crossmodal.device import device
+from crossmodal.features._frozen import FrozenFeature
+from crossmodal.features._speech import SpeechFeature
+from crossmodal.images.weights import FILE, Download
+from crossmodal.io.sound_files import RATE, read_speech
+from crossmodal.nn import wav2vec2
+from crossmodal.options import Count, Positive, Strict
+from crossmodal.resources.needs import GB, Resources
+from crossmodal.resources.sizes import Extent, RowSize
+
+CONVOLUTIONS = 2.5e9  # multiply-adds for a second of speech
+HELD = 100e6  # bytes for a second of speech
+
+
+class SpeechTransformer(FrozenFeature, SpeechFeature):
+    """Vectors float32 (n, width), or sequences float16 (frames, width); captions without audio have
+    no row.
+    """
+
+    class Options(Strict):
+        network: wav2vec2.Name = Field(description="The network, as torchaudio calls it.")
+        weights: Annotated[str, Field(pattern=f"^(random|official|{FILE})$")] = Field(
+            description="'official': those that torchaudio publishes; 'random': drawn from `seed`; "
+            "otherwise the name of a safetensors file in `data/raw/weights/`."
+        )
+        layers: Annotated[list[Count], Field(min_length=1)] = Field(
+            description="Layers L of the transformer, from 1, whose outputs are averaged."
+        )
+        rows: Literal["vector", "sequence"] = Field(
+            description="What a clip becomes: the mean of its frames, or all of them."
+        )
+        seconds: Positive = Field(description="Longer clips are cut to so many seconds.")
+        seed: int = Field(ge=0, description="Seed of random weights.")
+
+        @model_validator(mode="after")
+        def _check_layers(self) -> Self:
+            if max(self.layers) > (last := wav2vec2.NETWORKS[self.network].layers):
+                raise ValueError(f"layers: {self.network} has {last}, not {max(self.layers)}")
+            return self
+
+    threads = 8
+    gpu = True
+
+    @property
+    def shape(self) -> Literal["vector", "sequence"]:
+        """What a row is."""
+        return self.options.rows
+
+    @property
+    def weights(self) -> str:
+        """File of the weights; empty if they are random."""
+        if self.options.weights == "official":
+            return Download(wav2vec2.NETWORKS[self.options.network].url).file
+        return "" if self.options.weights == "random" else self.options.weights
+
+    def setup(self, weights: Path | None) -> None:
+        """Load the network, or draw its weights."""
+        super().setup(weights)
+        self.device = device()
+        network = wav2vec2.make_network(self.options.network, weights, self.options.seed)
+        self.network = network.to(self.device)
+        self.normalise = wav2vec2.pipeline(self.options.network)._normalize_waveform
+
+    def extract(
+        self, dataset: Items, rows: Sequence[Caption], sources: dict[str, FeatureFile]
+    ) -> np.ndarray | list[np.ndarray]:
+        """Run the network on one clip at a time; on a CPU, on several at once."""
+        clips = (read_speech(dataset.read(row.audio), dataset.where(row.audio)) for row in rows)
+        # split among threads, a network would round as many threads do: each clip has one
+        one_thread = {"initializer": torch.set_num_threads, "initargs": (1,)}
+        with ThreadPoolExecutor(self.threads, **one_thread) as pool:
+            run = pool.map if self.device.type == "cpu" else map
+            found = [*run(self._row, clips)]
+        return found if self.shape == "sequence" else np.stack(found)
+
+    def _row(self, clip: torch.Tensor) -> np.ndarray:
+        """The row of a clip (samples,)."""
+        heard = clip[: round(self.options.seconds * RATE)].to(self.device)
+        frames = wav2vec2.frames(self.network, heard, self.options.layers, self.normalise)
+        row = frames.half() if self.shape == "sequence" else frames.mean(0)
+        return row.cpu().numpy()
+
+    def learnt(self) -> dict[str, Any]:
+        """The network and its weights."""
+        return {"network": self.options.network, **super().learnt()}
+
+    def row_size(self, extent: Extent, sources: dict[str, RowSize]) -> RowSize:
+        """50 frames of a second, or one."""
+        width, count = wav2vec2.NETWORKS[self.options.network].width, extent.total * extent.clips
+        if self.shape == "vector":
+            return RowSize(count, width)
+        frames = max(1, self._seconds(extent) * RATE / wav2vec2.STRIDE)
+        return RowSize(count, frames * width, 2, frames)
+
+    def resources(self, extent: Extent, sources: dict[str, RowSize]) -> Resources:
+        """The weights twice while they are loaded, and for each thread a clip; two operations for
+        each product, one product of each weight for a frame.
+        """
+        needed = super().resources(extent, sources)
+        parameters = wav2vec2.NETWORKS[self.options.network].parameters
+        seconds = self._seconds(extent)
+        products = parameters * RATE / wav2vec2.STRIDE + CONVOLUTIONS
+        return needed.but(
+            memory=needed.memory + 8 * parameters + self.threads * HELD * seconds,
+            operations=2 * products * seconds * extent.total * extent.clips,
+            gpu=True,
+            gpu_memory=4 * parameters + HELD * seconds + GB,
+        )
+
+    def _seconds(self, extent: Extent) -> float:
+        """Seconds of a clip that are heard."""
+        return min(self.options.seconds, extent.clip)
