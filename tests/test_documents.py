@@ -9,6 +9,7 @@ import yaml
 from typer.main import get_command
 
 from crossmodal.cli import app
+from crossmodal.nn.sentence_transformer import OFFICIAL
 from tests.project_params import PARAMS
 
 ROOT = Path(__file__).parents[1]
@@ -92,7 +93,8 @@ def test_commands_of_the_pages_exist():
 
 def test_the_networks_of_params_yaml_have_weights_that_anybody_gets():
     features = yaml.safe_load((ROOT / "params.yaml").read_text())["features"]
-    assert {f["weights"] for f in features.values() if "weights" in f} == {"imagenet", "official"}
+    named = {f["weights"] for f in features.values() if "weights" in f}
+    assert named == {"imagenet", "official", *OFFICIAL}
 
 
 def test_targets_of_make_exist():

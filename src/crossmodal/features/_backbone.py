@@ -14,7 +14,6 @@ from torch import nn
 
 from crossmodal.data.feature_file import FeatureFile
 from crossmodal.data.prepared import Item, Items
-from crossmodal.device import device
 from crossmodal.features._frozen import FrozenFeature
 from crossmodal.images.backbones import NETWORKS, Name, make_network
 from crossmodal.images.crops import Preparation, Resize
@@ -33,7 +32,6 @@ class BackboneFeature(FrozenFeature):
 
     Attributes:
         network: The network, from crops to values; loaded by `setup`.
-        device: Where it runs.
         crop_count: Crops of each image.
     """
 
@@ -52,8 +50,6 @@ class BackboneFeature(FrozenFeature):
 
     modality = "image"
     reads = ("items.csv", "media.zip")
-    threads = 8
-    gpu = True
     crop_count: Literal[1, 10] = 1
 
     @property
@@ -70,7 +66,6 @@ class BackboneFeature(FrozenFeature):
         """Load the network, or draw its weights."""
         network = make_network(self.options.backbone, weights, self.options.seed)
         super().setup(weights)
-        self.device = device()
         self.network = self._read_out(network)
 
     @abstractmethod

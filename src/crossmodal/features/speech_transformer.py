@@ -8,7 +8,6 @@ as a sequence of 50 frames a second, or as one vector. See `crossmodal.nn.wav2ve
 """
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -18,7 +17,6 @@ from pydantic import Field, model_validator
 
 from crossmodal.data.feature_file import FeatureFile
 from crossmodal.data.prepared import Caption, Items
-from crossmodal.device import device
 from crossmodal.features._frozen import FrozenFeature
 from crossmodal.features._speech import SpeechFeature
 from crossmodal.images.weights import FILE, Download
@@ -58,9 +56,6 @@ class SpeechTransformer(FrozenFeature, SpeechFeature):
                 raise ValueError(f"layers: {self.network} has {last}, not {max(self.layers)}")
             return self
 
-    threads = 8
-    gpu = True
-
     @property
     def shape(self) -> Literal["vector", "sequence"]:
         """What a row is."""
@@ -76,7 +71,6 @@ class SpeechTransformer(FrozenFeature, SpeechFeature):
     def setup(self, weights: Path | None) -> None:
         """Load the network, or draw its weights."""
         super().setup(weights)
-        self.device = device()
         network = wav2vec2.make_network(self.options.network, weights, self.options.seed)
         self.network = network.to(self.device)
         self.normalise = wav2vec2.pipeline(self.options.network)._normalize_waveform
@@ -86,11 +80,7 @@ class SpeechTransformer(FrozenFeature, SpeechFeature):
     ) -> np.ndarray | list[np.ndarray]:
         """Run the network on one clip at a time; on a CPU, on several at once."""
         clips = (read_speech(dataset.read(row.audio), dataset.where(row.audio)) for row in rows)
-        # split among threads, a network would round as many threads do: each clip has one
-        one_thread = {"initializer": torch.set_num_threads, "initargs": (1,)}
-        with ThreadPoolExecutor(self.threads, **one_thread) as pool:
-            run = pool.map if self.device.type == "cpu" else map
-            found = [*run(self._row, clips)]
+        found = self.each(self._row, clips)
         return found if self.shape == "sequence" else np.stack(found)
 
     def _row(self, clip: torch.Tensor) -> np.ndarray:

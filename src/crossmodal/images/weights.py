@@ -6,7 +6,6 @@ the package index, whose code is never imported.
 
 import pickle
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,7 +14,8 @@ from pydantic import Field
 
 from crossmodal.errors import CrossmodalError
 from crossmodal.images.backbones import NETWORKS, Name
-from crossmodal.io.files import replacing, sha256
+from crossmodal.io.files import replacing
+from crossmodal.io.wheels import WheelFile
 
 FILE = r"[A-Za-z0-9_][A-Za-z0-9_.-]*\.safetensors"
 Weights = Annotated[str, Field(pattern=f"^(random|imagenet|{FILE})$")]
@@ -38,44 +38,13 @@ class Download:
         return f"{Path(self.url).stem}.safetensors"
 
 
-@dataclass(frozen=True)
-class Wheel:
-    """A file inside of an installed distribution, its tensors in the order of the network's.
-
-    Args:
-        distribution: Name on the package index.
-        member: Path of the file in the wheel.
-        sha256: Of the file.
-    """
-
-    distribution: str
-    member: str
-    sha256: str
+class Wheel(WheelFile):
+    """A file inside of an installed distribution, its tensors in the order of the network's."""
 
     @property
     def file(self) -> str:
         """Name in `data/raw/weights/`."""
         return f"{Path(self.member).stem}.safetensors"
-
-    def installed(self) -> bool:
-        """Whether the distribution is installed."""
-        try:
-            return bool(metadata.distribution(self.distribution))
-        except metadata.PackageNotFoundError:
-            return False
-
-    def path(self) -> Path:
-        """The installed file.
-
-        Raises:
-            CrossmodalError: If the distribution is not installed.
-        """
-        if not self.installed():
-            raise CrossmodalError(
-                f"{self.distribution} is not installed; run `pip install {self.distribution}`, or "
-                f"put {Path(self.member).name} into a mirror's weights/"
-            )
-        return Path(str(metadata.distribution(self.distribution).locate_file(self.member)))
 
     def convert(self, name: Name, source: Path, destination: Path) -> None:
         """Keep the checkpoint as safetensors, under the names that timm gives its tensors.
@@ -88,11 +57,7 @@ class Wheel:
         Raises:
             CrossmodalError: If the file is not the published one.
         """
-        if (digest := sha256(source)) != self.sha256:
-            raise CrossmodalError(
-                f"{source}: has SHA-256 {digest} instead of {self.sha256}; "
-                f"install {self.distribution} again"
-            )
+        self.check(source)
         _keep(renamed(name, _read(source)), destination)
 
 

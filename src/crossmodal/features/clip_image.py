@@ -1,0 +1,45 @@
+"""Images as vectors of a frozen dual encoder, CLIP or SigLIP; see `crossmodal.nn.dual_encoder`."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from crossmodal.data.feature_file import FeatureFile
+from crossmodal.data.prepared import Item, Items
+from crossmodal.features._clip import BATCH, WIDTH, ClipFeature
+from crossmodal.io.image_files import read_image
+from crossmodal.resources.needs import Resources
+from crossmodal.resources.sizes import Extent, RowSize
+
+PRODUCTS, ACTIVATIONS = 4.4e9, 2e7  # of ViT-B/32; bytes
+
+
+class ClipImage(ClipFeature):
+    """Unit vectors float32 (n, width), resized, cropped and normalised as the model's file says."""
+
+    modality = "image"
+    reads = ("items.csv", "media.zip")
+
+    def extract(
+        self, dataset: Items, rows: Sequence[Item], sources: dict[str, FeatureFile]
+    ) -> np.ndarray:
+        """Decode and encode a few images at a time."""
+        starts = range(0, len(rows), BATCH)
+        batches = ([row.image for row in rows[start : start + BATCH]] for start in starts)
+        contents = ([(dataset.read(m), dataset.where(m)) for m in batch] for batch in batches)
+        return np.concatenate(self.each(self._vectors, contents))
+
+    def _vectors(self, files: list[tuple[bytes, str]]) -> np.ndarray:
+        """Vectors of encoded images, each with its name."""
+        pixels = self.encoder.pixels([read_image(*file) for file in files])
+        return self.encoder.encode_images(pixels.to(self.device)).cpu().numpy()
+
+    def row_size(self, extent: Extent, sources: dict[str, RowSize]) -> RowSize:
+        """As wide as ViT-B/32's."""
+        return RowSize(extent.total, WIDTH)
+
+    def resources(self, extent: Extent, sources: dict[str, RowSize]) -> Resources:
+        """As of ViT-B/32; and decoding."""
+        needed = self.needed(extent, self.row_size(extent, sources), PRODUCTS, ACTIVATIONS)
+        decoding = extent.total * extent.decoding / self.threads
+        return needed.but(seconds=needed.seconds + decoding)

@@ -1,0 +1,96 @@
+"""Texts as vectors of a frozen sentence encoder; see `crossmodal.nn.sentence_transformer`.
+
+A caption is the encoder's vector of its text. An item is the mean of its captions' vectors, of
+length one where the encoder's have that.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field
+
+from crossmodal.data.feature_file import FeatureFile
+from crossmodal.data.prepared import Caption, Item, Items
+from crossmodal.features._frozen import FrozenFeature
+from crossmodal.features._texts import encoded
+from crossmodal.images.weights import FILE
+from crossmodal.nn.sentence_transformer import SentenceTransformer
+from crossmodal.options import Strict
+from crossmodal.resources.needs import GB, Resources
+from crossmodal.resources.sizes import Extent, RowSize
+
+BATCH = 32
+WIDTH, PARAMETERS = 768, 1.1e8  # of BERT's base size, before the model is there
+TOKENS = 1.5  # of a word
+
+
+class SentenceEncoder(FrozenFeature):
+    """Vectors float32 (n, width of the encoder)."""
+
+    class Options(Strict):
+        weights: Annotated[str, Field(pattern=f"^{FILE}$")] = Field(
+            description="The encoder: a bundle in `data/raw/weights/`."
+        )
+        unit: Literal["item", "caption"] = Field(
+            description="What a row is: an item with all its captions, or one caption."
+        )
+
+    modality = "text"
+    reads = ("items.csv", "captions.csv")
+    chunk = 1024
+
+    @property
+    def unit(self) -> Literal["item", "caption"]:
+        """What a row is."""
+        return self.options.unit
+
+    @property
+    def weights(self) -> str:
+        """The bundle."""
+        return self.options.weights
+
+    def setup(self, weights: Path | None) -> None:
+        """Load the encoder."""
+        super().setup(weights)
+        self.encoder = SentenceTransformer(weights)
+        self.encoder.network.to(self.device)
+
+    def extract(
+        self,
+        dataset: Items,
+        rows: Sequence[Item] | Sequence[Caption],
+        sources: dict[str, FeatureFile],
+    ) -> np.ndarray:
+        """Encode all texts; an item without captions is a row of zeros."""
+        return encoded(dataset, rows, self._vectors, unit=self.encoder.normalised)
+
+    def _vectors(self, texts: list[str]) -> np.ndarray:
+        """Vectors of texts (n, width), those of similar lengths together."""
+        tokens = self.encoder.tokens(texts) if texts else []
+        order = np.argsort([len(ids) for ids in tokens], kind="stable")
+        starts = range(0, len(order), BATCH)
+        batches = ([tokens[row] for row in order[start : start + BATCH]] for start in starts)
+        found = self.each(lambda batch: self.encoder.encode(batch).cpu().numpy(), batches)
+        width = self.encoder.network.config.hidden_size
+        vectors = np.zeros((len(texts), width), np.float32)
+        vectors[order] = np.concatenate([vectors[:0], *found])
+        return vectors
+
+    def row_size(self, extent: Extent, sources: dict[str, RowSize]) -> RowSize:
+        """As wide as BERT's base size."""
+        captions = extent.captions if self.unit == "caption" else 1
+        return RowSize(extent.total * captions, WIDTH)
+
+    def resources(self, extent: Extent, sources: dict[str, RowSize]) -> Resources:
+        """As of BERT's base size: its weights twice while they are loaded, and two operations for
+        each weight and token.
+        """
+        needed = super().resources(extent, sources)
+        return needed.but(
+            memory=needed.memory + 8 * PARAMETERS + GB / 2,
+            operations=2 * PARAMETERS * TOKENS * extent.all_words,
+            gpu=True,
+            gpu_memory=4 * PARAMETERS + GB,
+        )

@@ -1,0 +1,84 @@
+"""A published model in one file: safetensors whose metadata are the repository's small files.
+
+Keys of the metadata are the names of these files, `config.json` or `1_Pooling/config.json`, and of
+facts, which have no dot: source, revision, sha256, licence. Nothing in such a file is run.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+
+import torch
+
+from crossmodal.errors import CrossmodalError
+from crossmodal.io.files import replacing
+
+
+def write_bundle(
+    path: Path,
+    tensors: Mapping[str, torch.Tensor],
+    files: Mapping[str, str],
+    facts: Mapping[str, str],
+) -> None:
+    """Write a bundle.
+
+    Args:
+        path: The file.
+        tensors: Weights by name.
+        files: Contents of small files by their name in the repository.
+        facts: source, revision, sha256, licence.
+    """
+    from safetensors.torch import save_file
+
+    with replacing(path) as temporary:
+        kept = {name: value.contiguous() for name, value in tensors.items()}
+        save_file(kept, temporary, {**files, **facts})
+
+
+def read_tensors(path: Path) -> dict[str, torch.Tensor]:
+    """Weights of a bundle by name.
+
+    Raises:
+        CrossmodalError: If it is no safetensors file.
+    """
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        return load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise CrossmodalError(f"{path}: not a safetensors file of weights: {error}") from error
+
+
+@contextmanager
+def small_files(path: Path, *needed: str) -> Iterator[Path]:
+    """A temporary folder with the small files of a bundle.
+
+    Args:
+        path: The bundle.
+        needed: Files that it must have.
+
+    Raises:
+        CrossmodalError: If it is no bundle, or lacks a file.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, "pt") as bundle:
+            said = bundle.metadata() or {}
+    except (OSError, SafetensorError) as error:
+        raise CrossmodalError(f"{path}: not a safetensors file of weights: {error}") from error
+    files = {PurePosixPath(name): text for name, text in said.items() if "." in name}
+    if missing := [name for name in needed if PurePosixPath(name) not in files]:
+        raise CrossmodalError(
+            f"{path}: has no {missing[0]}; it must be a bundle of a model's tensors and small files"
+        )
+    with TemporaryDirectory() as folder:
+        for name, text in files.items():
+            if name.is_absolute() or ".." in name.parts:
+                raise CrossmodalError(f"{path}: names a file {str(name)!r} outside of its folder")
+            place = Path(folder, name)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text, encoding="utf-8")
+        yield Path(folder)

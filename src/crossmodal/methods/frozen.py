@@ -1,0 +1,48 @@
+"""No method: scores by the cosine of vectors that lie in one space already, such as CLIP's.
+
+Nothing is learnt, so its rows are references, for what a frozen model does without the training
+split.
+"""
+
+import numpy as np
+
+from crossmodal.data.split import Split, View
+from crossmodal.errors import CrossmodalError
+from crossmodal.learning.method import Method, Run
+from crossmodal.resources.fits import fit
+from crossmodal.resources.needs import INTERPRETER, Resources
+from crossmodal.resources.sizes import FitSize, Numbers, RowSize
+
+
+class Frozen(Method):
+    """The vectors as they are."""
+
+    task = "instance"
+    random = False
+
+    def fit(self, train: Split, validation: Split, run: Run) -> None:
+        """Check that the vectors of both views may lie in one space.
+
+        Raises:
+            CrossmodalError: If they have different widths.
+        """
+        widths = {m: view.vectors().shape[1] for m, view in train.two_views().items()}
+        if len({*widths.values()}) > 1:
+            said = " and ".join(f"{width} of {modality}" for modality, width in widths.items())
+            raise CrossmodalError(
+                f"the vectors have {said} columns, so they are in no common space; take both "
+                "halves of one dual encoder, such as `clip_image` and `clip_text`"
+            )
+        self.arrays = {}
+
+    def embed(self, modality: str, view: View) -> np.ndarray:
+        """The vectors (rows, width)."""
+        return view.vectors()
+
+    def resources(self, size: FitSize) -> Resources:
+        """What reading the views takes."""
+        return fit(size, INTERPRETER, 0, 0, 0)
+
+    def embedding_width(self, view: RowSize) -> Numbers:
+        """That of the view."""
+        return view.width
