@@ -372,7 +372,7 @@ class Params(Strict):
             _member(experiment, self._named(), f"{where}.experiments")
             numbers = dict.fromkeys(TRAINING, 0) | self.fit_job(experiment)["options"]
             numbers = [name for name, value in numbers.items() if type(value) in (int, float)]
-            _member(figure.x, numbers, f"{where}.x")
+            _member(figure.x, [*numbers, *self.experiments[experiment].facts], f"{where}.x")
         logged = figure.x in TRAINING
         _member(figure.y, get_args(Logged if logged else Metric), f"{where}.y")
         if figure.direction:
