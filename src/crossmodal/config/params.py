@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, get_args
 
@@ -70,6 +71,7 @@ class FeatureFacts(Strict):
     threads: int
     gpu: bool
     invertible: bool
+    packages: tuple[str, ...]
 
 
 class Facts(Strict):
@@ -191,6 +193,10 @@ class Params(Strict):
         """What is known of one entry of `features`."""
         self.require("features", name)
         return self._facts.features[name]
+
+    def lacking(self, name: str) -> list[str]:
+        """Packages that one entry of `features` needs and that are not installed."""
+        return [package for package in self.feature_of(name).packages if not find_spec(package)]
 
     def dataset_of(self, name: str) -> Any:
         """The dataset of one entry of `datasets`."""
