@@ -9,6 +9,8 @@ import yaml
 from typer.main import get_command
 
 from crossmodal.cli import app
+from crossmodal.config import params
+from crossmodal.config.overlays import read_files
 from crossmodal.nn.sentence_transformer import OFFICIAL
 from tests.project_params import PARAMS
 
@@ -95,6 +97,15 @@ def test_the_networks_of_params_yaml_have_weights_that_anybody_gets():
     features = yaml.safe_load((ROOT / "params.yaml").read_text())["features"]
     named = {f["weights"] for f in features.values() if "weights" in f}
     assert named == {"imagenet", "official", *OFFICIAL}
+
+
+def test_the_overlay_of_the_page_on_encoders_is_valid(tmp_path):
+    (text,) = blocks(ROOT / "docs/encoders.md", "yaml")
+    (tmp_path / "clip.yaml").write_text(text)
+    found = params.parse(read_files([ROOT / "params.yaml", tmp_path / "clip.yaml"]))
+    shown = [found.experiments[e] for e in found.tables["flickr8k_classes_clip"].experiments]
+    assert [e.method for e in shown] == ["sam", "fast_cmolrs", "frozen"]
+    assert shown[-1].row() == "CLIP ViT-B/32, trained on 2 billion pairs (LAION-2B)"
 
 
 def test_targets_of_make_exist():
