@@ -2,15 +2,7 @@ import pytest
 import torch
 from torch import nn
 
-from tests.team import Team, learn
-
-
-@pytest.fixture(scope="module")
-def team():
-    found = Team(3)
-    yield found
-    found.pool.shutdown()
-
+from tests.team import learn
 
 LAYERS = {
     "linear": [nn.Linear(4, 3)],

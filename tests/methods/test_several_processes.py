@@ -1,4 +1,4 @@
-"""Caption pipelines and VASE learn the same by two processes as by one."""
+"""Caption pipelines and VASE learn the same by three processes as by one."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from crossmodal.methods.vase import VASE
 from tests.methods.spoken import FRAMES, OWNERS, image_files, make_split, noise, sentences
 from tests.methods.test_multimodal_embedding import OPTIONS, PIPELINES, captioned
 from tests.methods.test_vase import FILES, SMALL
-from tests.team import Team, first_step, fit
+from tests.team import first_step, fit
 
 pytestmark = pytest.mark.usefixtures("cpu")
 
@@ -19,13 +19,6 @@ VASES = {
     "accumulated": SMALL | {"batch": 4, "accumulate": 2, "epochs": 2, "reads_padding": True},
     "files": FILES | {"batch": 8, "epochs": 1, "finetuning_epochs": 1, "trim": True},
 }
-
-
-@pytest.fixture(scope="module")
-def team():
-    found = Team(2)
-    yield found
-    found.pool.shutdown()
 
 
 def assert_same(found, expected, tolerance=1e-5):

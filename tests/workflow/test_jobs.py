@@ -56,6 +56,15 @@ def test_published_files_are_asked_for_until_their_dataset_is_prepared(tmp_path,
     assert asked.raw_files(SimpleNamespace(dataset="wikipedia")) == sorted(gone, key=before.index)
 
 
+def test_how_many_processes_train_a_fit_changes_no_job(jobs, monkeypatch):
+    def asked():
+        return jobs.train(SAM), jobs.tabulate(SMALL), jobs.draw_curves(SMALL)
+
+    before = asked()
+    monkeypatch.setattr(jobs.params.experiments["sam"], "gpus", 2)
+    assert asked() == before
+
+
 def test_a_feature_is_made_of_the_files_it_reads_and_of_other_features(jobs):
     fc7 = SimpleNamespace(dataset="scenes", feature="fc7")
     assert "features/scenes/activations.h5" in jobs.feature_inputs(fc7)

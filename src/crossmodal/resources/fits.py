@@ -86,7 +86,7 @@ def training(
         int(epochs),
     )
     gpu_memory = size.placed + copies + on_gpu + batch_bytes
-    return needed.but(gpu=True, gpu_memory=gpu_memory, moved=batch_bytes)
+    return needed.but(gpu=1, gpu_memory=gpu_memory, moved=batch_bytes)
 
 
 def staged(size: FitSize, stages: list[tuple[Workload, int, float]], batch: int) -> Resources:
