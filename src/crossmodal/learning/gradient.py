@@ -198,6 +198,7 @@ class _Training:
             self.epoch += 1
             if score > self.best and self.method.may_keep(epoch):  # the earliest of equals is kept
                 self.best, self.after_best = score, self.epoch
+                self.best_weights = {}  # the last ones go before their successors come
                 self.best_weights = copy.deepcopy(self.network.state_dict())
             if is_first():
                 self.snapshot.save_if_due(self._state)
