@@ -273,7 +273,7 @@ class _Training:
 def _part(arrays: dict[str, np.ndarray], part: str) -> dict[str, torch.Tensor]:
     """The arrays named `part`.*, without the prefix."""
     return {
-        name.removeprefix(f"{part}."): torch.tensor(array)  # a copy: optimisers write to it
+        name.removeprefix(f"{part}."): torch.from_numpy(array)  # no copy: they may be large
         for name, array in arrays.items()
         if name.startswith(f"{part}.")
     }
