@@ -1,24 +1,31 @@
 """Caption pipelines and VASE learn the same by three processes as by one."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from crossmodal.methods.multimodal_embedding import MultimodalEmbedding
 from crossmodal.methods.vase import VASE
+from tests.methods.captions import random_captions
 from tests.methods.spoken import FRAMES, OWNERS, image_files, make_split, noise, sentences
-from tests.methods.test_multimodal_embedding import OPTIONS, PIPELINES, captioned
+from tests.methods.test_multimodal_embedding import OPTIONS, PIPELINES
 from tests.methods.test_vase import FILES, SMALL
 from tests.team import first_step, fit
 
 pytestmark = pytest.mark.usefixtures("cpu")
 
-__all__ = ["captioned"]
 VASES = {
     "features": SMALL | {"batch": 4, "epochs": 2},
     "residual": SMALL | {"batch": 8, "epochs": 2, "speech_network": "resdavenet"},
     "accumulated": SMALL | {"batch": 4, "accumulate": 2, "epochs": 2, "reads_padding": True},
     "files": FILES | {"batch": 8, "epochs": 1, "finetuning_epochs": 1, "trim": True},
 }
+
+
+@pytest.fixture
+def captioned(make_split):
+    return partial(random_captions, make_split)
 
 
 def assert_same(found, expected, tolerance=1e-5):
