@@ -65,7 +65,13 @@ def test_captions(team, captioned, changes):
     assert_same_fits(found, fit(MultimodalEmbedding(**options), train, validation))
 
 
-@pytest.mark.parametrize("options", VASES.values(), ids=VASES)
+SLOW = {"files": pytest.mark.long}  # an image network learns
+
+
+@pytest.mark.parametrize(
+    "options",
+    [pytest.param(VASES[name], id=name, marks=SLOW.get(name, ())) for name in VASES],
+)
 def test_vase(team, rng, options):
     split = spoken(options, rng)
     # batch norms in a row, of a few narrow channels, magnify what is rounded
