@@ -26,7 +26,9 @@ rule train:
         spec=JOBS.train,
         dataset=JOBS.dataset,
     shell:
-        "python -m crossmodal train {params.spec:q} {output.model:q} --seed {wildcards.seed:q}"
+        "start=python; if [ {resources.gpu:q} -gt 1 ];"
+        " then start='torchrun --standalone --nproc-per-node {resources.gpu:q}'; fi;"
+        " $start -m crossmodal train {params.spec:q} {output.model:q} --seed {wildcards.seed:q}"
         " --dataset data/prepared/{params.dataset:q} --features features/{params.dataset:q}"
         " --weights data/raw/weights --threads {threads:q} 2>&1 | tee {log:q}"
 

@@ -14,6 +14,7 @@ from crossmodal.data.writer import Writer
 from crossmodal.steps.embed import embed
 from crossmodal.steps.evaluate import evaluate
 from crossmodal.steps.train import train
+from tests.team import Team
 
 SIZES = {"train": 40, "validation": 20, "test": 24}
 CATEGORIES = 3
@@ -104,6 +105,14 @@ def planted(tmp_path, monkeypatch):
         return SimpleNamespace(folder=folder, features=features, dataset=dataset)
 
     return plant
+
+
+@pytest.fixture(scope="session")
+def team():
+    """Three processes that train together."""
+    found = Team(3)
+    yield found
+    found.pool.shutdown()
 
 
 @pytest.fixture

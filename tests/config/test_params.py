@@ -145,6 +145,8 @@ MESSAGES = [
     (f"{EXPERIMENT}/search", {"dims": [7, "8"]}, ["wiki_cca.search.dims", "integer", "'8'"]),
     # out of range
     ("seeds", 0, ["seeds", "greater than 0", "0"]),
+    (f"{EXPERIMENT}/gpus", 0, ["experiments.wiki_cca.gpus", "greater than 0", "0"]),
+    (f"{EXPERIMENT}/gpus", 2, ["experiments.wiki_cca.gpus: is 2", "'cca' trains on one"]),
     ("datasets/wikipedia/validation", 2173, ["wikipedia.validation", "less than 2173", "2173"]),
     ("methods/cca/dims", 0, ["methods.cca.dims", "greater than 0", "0"]),
     (f"{EXPERIMENT}/search", {"ridge": [0, -1.0]}, ["wiki_cca.search.ridge", "equal to 0", "-1.0"]),

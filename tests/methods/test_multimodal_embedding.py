@@ -1,3 +1,5 @@
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
@@ -11,11 +13,11 @@ from crossmodal.learning.method import Run
 from crossmodal.learning.selection import selection_score
 from crossmodal.methods import multimodal_embedding
 from crossmodal.methods.multimodal_embedding import MultimodalEmbedding
+from tests.methods.captions import WIDTH, random_captions
 from tests.project_params import PARAMS
 
 pytestmark = pytest.mark.usefixtures("cpu")
 
-WIDTH, WORDS, EOS = 20, 30, 2
 OPTIONS = {
     "dims": 32,
     "word_dims": 24,
@@ -49,17 +51,7 @@ PIPELINES = {
 
 @pytest.fixture
 def captioned(make_split):
-    """Make splits of random images with random captions of 3 to 9 words and the end token."""
-
-    def make(seed, count=40, captions=5):
-        rng = np.random.default_rng(seed)
-        lengths = rng.integers(3, 10, count * captions)
-        words = [np.append(rng.integers(4, WORDS, length), EOS) for length in lengths]
-        images = rng.standard_normal((count, WIDTH)).astype(np.float32)
-        views = {"image": images, "text": Ragged.concatenate(words)}
-        return make_split(views, vocabulary=[str(word) for word in range(WORDS)])
-
-    return make
+    return partial(random_captions, make_split)
 
 
 def placed(split, **options):

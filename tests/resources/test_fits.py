@@ -1,5 +1,6 @@
 import pytest
 
+from crossmodal.metrics.blocks import BLOCK_BYTES, STRIP_BYTES
 from crossmodal.resources.fits import closed_form, fit, scaled_bytes, staged, training
 from crossmodal.resources.needs import INTERPRETER, Resources, in_turn
 from crossmodal.resources.networks import Workload, dense
@@ -37,6 +38,14 @@ def test_a_fit_holds_its_training_and_validation_rows():
     assert fit(SIZE, INTERPRETER, 1e9, 0, 0).memory == INTERPRETER + held + 1e9
 
 
+@pytest.mark.parametrize("count", [100, 3_000, 50_000])
+def test_scoring_holds_a_block_of_scores_and_ranks_a_strip(count):
+    views = {"image": RowSize(10 * count, 4), "text": RowSize(10 * count, 4)}
+    needed = FitSize(views, SHARES, 8 * count, 10, 10).scoring
+    assert needed <= BLOCK_BYTES
+    assert needed == min(BLOCK_BYTES, 4 * count**2 + STRIP_BYTES)
+
+
 def test_of_many_image_files_those_of_a_batch_are_read():
     files = RowSize(10_000, 400_000, itemsize=1, steps=400_000)
     size = FitSize(VIEWS | {"image": files}, SHARES, 8_000, 10, 10)
@@ -44,9 +53,9 @@ def test_of_many_image_files_those_of_a_batch_are_read():
     assert size.placed == SIZE.train["text"].bytes
 
 
-def test_training_holds_each_parameter_in_weights_gradients_and_snapshots():
+def test_training_holds_each_parameter_in_weights_gradients_and_slots():
     small, large = (training(SIZE, Workload(p, slots=2), 1, 10).memory for p in (1e8, 2e8))
-    assert large - small == 4 * 9 * 1e8
+    assert large - small == 4 * 5 * 1e8
     operations = [training(SIZE, dense(10, 5), epochs, 10).operations for epochs in (1, 3)]
     assert operations == [6 * 50 * 40_000, 3 * 6 * 50 * 40_000]
 

@@ -216,3 +216,9 @@ def test_a_corrupt_feature_file_is_named(run):
         del file["features"]
     with pytest.raises(CrossmodalError, match=r"words\.h5"):
         run()
+
+
+def test_a_method_that_trains_on_one_gpu_refuses_two(run, monkeypatch):
+    monkeypatch.setattr("crossmodal.steps.train.processes", lambda: 2)
+    with pytest.raises(CrossmodalError, match="gpus: is 2, but the method 'toy' trains on one"):
+        run()

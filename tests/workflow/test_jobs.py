@@ -57,6 +57,15 @@ def test_published_files_are_asked_for_until_their_dataset_is_prepared(tmp_path,
     assert asked.raw_files(SimpleNamespace(dataset="wikipedia")) == sorted(gone, key=before.index)
 
 
+def test_how_many_processes_train_a_fit_changes_no_job(jobs, monkeypatch):
+    def asked():
+        return jobs.train(SAM), jobs.tabulate(SMALL), jobs.draw_curves(SMALL)
+
+    before = asked()
+    monkeypatch.setattr(jobs.params.experiments["sam"], "gpus", 2)
+    assert asked() == before
+
+
 def test_a_feature_whose_package_is_missing_stops_before_the_first_job(jobs, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(jobs.params.feature_of("fc7"), "packages", ("no_such_package",))

@@ -40,6 +40,25 @@ def test_a_fit_that_reads_pictures_asks_for_the_threads_of_its_workers(experimen
     assert asked(SimpleNamespace(experiment=experiment)) == threads
 
 
+def test_processes_that_train_together_ask_for_a_gpu_each(monkeypatch):
+    wildcards = SimpleNamespace(experiment="places_vgg16_base")
+    requests = Requests(PROJECT)
+
+    def asked():
+        of = requests.of("train", "experiment") | {
+            "threads": requests.threads("train", "experiment")
+        }
+        return {name: measure(wildcards) for name, measure in of.items()}
+
+    alone = asked()
+    monkeypatch.setattr(PROJECT.experiments[wildcards.experiment], "gpus", 4)
+    monkeypatch.setattr(PROJECT._facts, "needs", {})
+    together = asked()
+    assert [together[name] for name in ("gpu", "threads")] == [4, 4 * alone["threads"]]
+    assert together["mem_mb"] == pytest.approx(4 * alone["mem_mb"], rel=0.1)
+    assert together["gpu_mem_mb"] == alone["gpu_mem_mb"]
+
+
 def test_each_job_asks_for_half_an_hour_at_least(content):
     assert asked(content, "prepare", dataset="scenes")["runtime"] == 30
 

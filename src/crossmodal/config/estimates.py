@@ -73,6 +73,10 @@ class Estimates:
         return FitSize(stored, shares, items, extent.labels, sets)
 
     def train(self, experiment: str) -> Resources:
+        """Those of one process for each GPU that is asked for."""
+        return self._fit(experiment).together(self.params.experiments[experiment].gpus)
+
+    def _fit(self, experiment: str) -> Resources:
         """See `Method.resources`; combinations of searched options are fitted in turn."""
         job, size = self.params.fit_job(experiment), self.fit_size(experiment)
         return in_turn(
@@ -81,7 +85,7 @@ class Estimates:
 
     def embed(self, experiment: str) -> Resources:
         """The validation and the test split, their embeddings, and the products of one pass."""
-        size, fit = self.fit_size(experiment), self.train(experiment)
+        size, fit = self.fit_size(experiment), self._fit(experiment)
         method = _method(self.params.fit_job(experiment), {})
         splits = ("validation", "test")
         share = sum(size.shares[split] for split in splits) / size.shares["train"]

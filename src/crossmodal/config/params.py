@@ -412,6 +412,11 @@ class Params(Strict):
         self._check_views(f"{where}.views", spec, method)
         self._facts.weights[name], self._facts.random[name] = method.weights, method.random
         self._facts.tasks[name] = method.task
+        if spec.gpus > 1 and not method.distributed:
+            raise CrossmodalError(
+                f"params.yaml: {where}.gpus: is {spec.gpus}, but the method {job['plugin']!r} "
+                "trains on one; leave it out"
+            )
         for options in combinations(job["search"]):
             plugins.make("methods", job["plugin"], job["options"] | options, f"{where}.search")
 

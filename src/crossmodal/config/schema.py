@@ -11,7 +11,7 @@ from crossmodal.config.grids import combinations, member_name
 from crossmodal.config.published_numbers import Published
 from crossmodal.data.changes import Changes
 from crossmodal.data.split import Relevance
-from crossmodal.options import Strict
+from crossmodal.options import Count, Strict
 
 Modality = Literal["image", "text", "speech"]
 Metric = Literal[
@@ -94,6 +94,11 @@ class Settings(Strict):
     )
     seeds: Annotated[int, Field(gt=0)] | None = Field(
         None, description="Number of seeds, instead of the global `seeds`."
+    )
+    gpus: Count = Field(
+        1,
+        description="Processes that train it together, where its method can, each on a GPU of one "
+        "machine or without; what is learnt differs by rounding alone.",
     )
     beside: Name | None = Field(
         None,

@@ -109,6 +109,6 @@ class BackboneFeature(FrozenFeature):
             memory=needed.memory + 100 * MB + 2 * weights + batches * crop,
             operations=2 * IMAGE_NETWORKS[name].products * self.crop_count * extent.total,
             seconds=needed.seconds + extent.total * extent.decoding / self.threads,
-            gpu=True,
+            gpu=1,
             gpu_memory=weights + CROPS_AT_ONCE["cuda"] * crop + GB,
         )

@@ -21,6 +21,7 @@ from crossmodal.device import device
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.progress import track
 from crossmodal.io.snapshots import Snapshot, State
+from crossmodal.learning.distributed import add_gradients, first_alone, is_first, share_layers
 from crossmodal.learning.method import Method, Run
 from crossmodal.learning.selection import selection_score
 
@@ -89,7 +90,9 @@ class GradientMethod(Method):
 
     @abstractmethod
     def loss(self, batch: Any) -> torch.Tensor:
-        """The loss of a batch, a scalar."""
+        """The loss of a batch, a scalar; of a method that is `distributed`, a function of what
+        `crossmodal.learning.distributed.in_shares` returns.
+        """
 
     @abstractmethod
     def encode(self, modality: str, view: View) -> Iterable[torch.Tensor]:
@@ -137,6 +140,7 @@ class GradientMethod(Method):
         self.initial_weights, self.threads = run.weights, run.threads
         self.checkpoints = run.checkpoints
         self.network = self.build(train.views).to(device())
+        share_layers(self.network)
         self.place(train)
         _Training(self, validation, run).finish()
 
@@ -180,19 +184,24 @@ class _Training:
     def _train_phase(self) -> None:
         """The remaining epochs of the present phase."""
         epochs = self.method.epochs
-        for epoch in track(range(self.epoch, epochs), epochs, self.run.label, done=self.epoch):
+        left = range(self.epoch, epochs)
+        if is_first():
+            left = track(left, epochs, self.run.label, done=self.epoch)
+        for epoch in left:
             curve, before = self.run.curve, self.step
             loss = self._train_epoch(epoch)
             steps = (curve[-1]["step"] if curve else 0) + self.step - before  # of all phases
-            validated = self.method.validate(self.validation)
+            validated = first_alone(lambda: self.method.validate(self.validation))
             row = {"epoch": len(curve), "step": steps, "loss": loss}
             curve.append(row | validated | self.method.log())
             score = validated["validation"]
             self.epoch += 1
             if score > self.best and self.method.may_keep(epoch):  # the earliest of equals is kept
                 self.best, self.after_best = score, self.epoch
+                self.best_weights = {}  # the last ones go before their successors come
                 self.best_weights = copy.deepcopy(self.network.state_dict())
-            self.snapshot.save_if_due(self._state)
+            if is_first():
+                self.snapshot.save_if_due(self._state)
 
     def _train_epoch(self, epoch: int) -> float:
         """One pass over the training split; the mean loss of its batches."""
@@ -221,6 +230,7 @@ class _Training:
             loss = self.method.loss(batch)
             (loss / len(batches)).backward()
             losses.append(loss.detach())
+        add_gradients(self.network.parameters())
         self.method.clip()
         self.optimizer.step()
         self.step += 1
@@ -263,7 +273,7 @@ class _Training:
 def _part(arrays: dict[str, np.ndarray], part: str) -> dict[str, torch.Tensor]:
     """The arrays named `part`.*, without the prefix."""
     return {
-        name.removeprefix(f"{part}."): torch.tensor(array)  # a copy: optimisers write to it
+        name.removeprefix(f"{part}."): torch.from_numpy(array)  # no copy: they may be large
         for name, array in arrays.items()
         if name.startswith(f"{part}.")
     }

@@ -52,6 +52,7 @@ class Method(Plugin, ABC):
         further: The same of views that may follow these two, which only help training.
         random: Whether the seed may change what `fit` learns.
         gpu: Whether it makes use of a GPU.
+        distributed: Whether several processes may train it, see `crossmodal.learning.distributed`.
         weights: Name of a file in `data/raw/weights/` that `fit` begins with, or empty.
         arrays: What `fit` learnt and `embed` needs; stored with the run.
     """
@@ -61,6 +62,7 @@ class Method(Plugin, ABC):
     further: ClassVar[Takes] = {}
     random: ClassVar[bool] = True
     gpu: ClassVar[bool] = False
+    distributed: ClassVar[bool] = False
     weights: str = ""
     arrays: dict[str, np.ndarray]
 

@@ -175,10 +175,21 @@ class SpeechImageMethod(GradientMethod):
         embeddings = torch.cat([self.embed_clips(clips, part) for part in parts])
         return embeddings[np.argsort(order)]
 
-    def pad(self, clips: Sequences, rows: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
-        """Frames (b, t, bins) of some clips, padded with `padding`, and their counts (b,)."""
-        size = int(self._padded(clips.lengths[rows]).max())
-        return clips.pad(rows, size, self.options.padding)
+    def pad(
+        self, clips: Sequences, rows: np.ndarray, size: int | None = None
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Frames (b, t, bins) of some clips, padded with `padding`, and their counts (b,).
+
+        Args:
+            clips: All clips.
+            rows: Which of them.
+            size: Padded frames t; by default `padded_size` of these clips.
+        """
+        return clips.pad(rows, size or self.padded_size(clips, rows), self.options.padding)
+
+    def padded_size(self, clips: Sequences, rows: np.ndarray) -> int:
+        """Frames that some clips are padded to when they go together."""
+        return int(self._padded(clips.lengths[rows]).max())
 
     def _padded(self, frames: np.ndarray) -> np.ndarray:
         """Frames that clips of so many frames are padded to."""
@@ -189,7 +200,7 @@ class SpeechImageMethod(GradientMethod):
     @property
     def preparation(self) -> Preparation:
         """Input format of the image network."""
-        return backbones.NETWORKS[self.options.image_network].preparation
+        return backbones.network(self.options.image_network).preparation
 
     def place_images(self, view: View) -> Images:
         """Features (n, ...) on the device in their stored precision, or the files."""
@@ -200,9 +211,9 @@ class SpeechImageMethod(GradientMethod):
     def _place_clips(self, view: View) -> Sequences:
         return Sequences(view.features, self.options.max_frames)
 
-    def read_new_crops(self, batch: Batch) -> torch.Tensor:
-        """What the image network makes of a batch's crops."""
-        crops = batch.crops.to(device(), non_blocking=True)
+    def read_new_crops(self, batch: Batch, part: slice = slice(None)) -> torch.Tensor:
+        """What the image network makes of a batch's crops, or of a part of them."""
+        crops = batch.crops[part].to(device(), non_blocking=True)
         return self.run_trunk(self.preparation.normalised(crops))
 
     def run_trunk(self, crops: torch.Tensor) -> torch.Tensor:

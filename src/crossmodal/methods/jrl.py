@@ -9,9 +9,8 @@ from the nearest training projections of both views.
 
 Source: X. Zhai, Y. Peng, J. Xiao, Learning cross-media joint representation with sparse and
 semi-supervised regularization, IEEE TCSVT 24(6), 2014; inductive: no test item is in a graph.
-Cost: three copies of a view in float64 for the graph (4 GB at 41,000 x 4,096), n^2 (p + q) products
-for the exact neighbours; without a graph about four (p + q)^2 matrices. At 40,000 pairs of 4,096 +
-1,000 columns with a graph, 4.4 GB with the features and 9 minutes of one core.
+Cost: a copy of a view in float32 for the graph, n^2 (p + q) products for the exact neighbours;
+about four (p + q)^2 matrices.
 """
 
 import numpy as np
@@ -20,7 +19,7 @@ from scipy.special import expit
 from sklearn.neighbors import NearestNeighbors
 
 from crossmodal.data.split import Split, View
-from crossmodal.learning.linear.graph import normalised_adjacency
+from crossmodal.learning.linear.graph import COLUMNS, smoothed_scatter
 from crossmodal.learning.linear.group_sparse import (
     GroupSparseOptions,
     converged,
@@ -124,15 +123,17 @@ class JRL(Projection):
         """(1 + pair_weight) X'X + graph_weight X'L X, (d, d)."""
         gram = (1 + self.options.pair_weight) * moments
         if self.options.graph_weight:
-            rows = view[:]
-            smoothed = rows.T @ (normalised_adjacency(rows, self.options.neighbours) @ rows)
-            gram += self.options.graph_weight * (moments - smoothed)
+            similar = smoothed_scatter(view, self.options.neighbours)
+            gram += self.options.graph_weight * (moments - similar)
         return gram
 
     def resources(self, size: FitSize) -> Resources:
-        """Four matrices; with a graph, three float64 copies of the widest view's rows, and the n^2
-        distances of each view. See `closed_form`.
+        """Two matrices and blocks of rows, or later four matrices; with a graph, the widest view's
+        rows in float32 or twice 512 columns of them, k neighbours on either side of each row, and
+        the n^2 distances of each view. See `closed_form`.
         """
         graph = self.options.graph_weight > 0
-        largest = max(rows.width for rows in size.train.values()) * size.pairs
-        return closed_form(size, 4, 1 + graph * size.pairs / size.width, 24 * graph * largest)
+        widest = max(rows.width for rows in size.train.values())
+        columns = max(widest / 2, 2 * min(COLUMNS, widest)) + 4 * self.options.neighbours
+        extra = 8 * graph * columns * size.pairs
+        return closed_form(size, 2, 1 + graph * size.pairs / size.width, extra)

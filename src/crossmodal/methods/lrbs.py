@@ -149,7 +149,7 @@ class LRBS(Method):
         q = min(rows.width for rows in size.stored.values())
         operations = o.iterations * 6 * pairs**2 * q
         needed = fit(size, INTERPRETER, 3 * rows, operations, 800 * size.width)
-        return needed.but(gpu=True, gpu_memory=3 * rows + GB)
+        return needed.but(gpu=1, gpu_memory=3 * rows + GB)
 
 
 class Relations:

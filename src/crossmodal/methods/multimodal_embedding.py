@@ -24,6 +24,7 @@ from crossmodal.data.feature_file import Ragged
 from crossmodal.data.split import Split, View
 from crossmodal.device import device
 from crossmodal.errors import CrossmodalError
+from crossmodal.learning.distributed import in_shares
 from crossmodal.learning.gradient import GradientMethod, shuffled_batches
 from crossmodal.learning.method import Direction
 from crossmodal.learning.selection import pools, score_of
@@ -107,6 +108,7 @@ class MultimodalEmbedding(GradientMethod):
             return self
 
     task = "instance"
+    distributed = True
     takes: ClassVar = {"image": ("vector",), "text": ("sequence",)}
 
     @property
@@ -179,8 +181,8 @@ class MultimodalEmbedding(GradientMethod):
         """Equation 1 or 4 on the pairs of a batch; captions of one image are no negatives."""
         images, captions = (torch.from_numpy(rows) for rows in batch)
         negatives = (images[:, None] != images).to(device())
-        i = self._embed_images(self.images[images.to(device())])
-        c = self._embed_captions(self.captions, captions.numpy())
+        i = in_shares(lambda part: self._train_images(images[part]), len(images))
+        c = in_shares(lambda part: self._train_captions(captions[part]), len(captions))
         scores = i @ c.T if self.options.similarity == "cosine" else order_similarity(i, c)
         if self.losses[self.phase] == "sum":
             return ranking_loss(scores, self.options.margin, negatives)
@@ -215,6 +217,12 @@ class MultimodalEmbedding(GradientMethod):
         if direction[0] == "image":
             return order_similarity(first, second).cpu().numpy()
         return order_similarity(second, first).T.cpu().numpy()
+
+    def _train_images(self, rows: torch.Tensor) -> torch.Tensor:
+        return self._embed_images(self.images[rows.to(device())])
+
+    def _train_captions(self, rows: torch.Tensor) -> torch.Tensor:
+        return self._embed_captions(self.captions, rows.numpy())
 
     def _embed_images(self, features: torch.Tensor) -> torch.Tensor:
         return self._normalise(self.network["image"](features.float()))

@@ -27,6 +27,7 @@ from crossmodal.device import device, to_device
 from crossmodal.errors import CrossmodalError
 from crossmodal.images import backbones
 from crossmodal.io.snapshots import computed_once
+from crossmodal.learning.distributed import first_alone, in_shares
 from crossmodal.learning.speech_image import (
     ROWS,
     Batch,
@@ -100,6 +101,7 @@ class VASE(SpeechImageMethod):
                 raise ValueError("reads_padding: needs clips of one length; set trim to false")
             return self
 
+    distributed = True
     continues = False
     mirrors = True
     further: ClassVar = {"text": ("sequence",)}
@@ -184,9 +186,14 @@ class VASE(SpeechImageMethod):
     def loss(self, batch: Batch) -> torch.Tensor:
         """Ranking and cycle loss of a batch of pairs."""
         images, clips, _ = batch
-        rows = [self._train_images(batch), self._map_clips(self.clips, clips)]
+        frames, count = self.padded_size(self.clips, clips), len(clips)
+        encoders = [
+            lambda part: self._train_images(batch, part),
+            lambda part: self._map_clips(self.clips, clips[part], frames),
+        ]
         if self.texts is not None:
-            rows.append(self._map_texts(clips))
+            encoders.append(lambda part: self._map_texts(clips[part]))
+        rows = [in_shares(encoder, count) for encoder in encoders]
         unit = [normalize(x) for x in rows]
         negatives = None
         if not self.options.same_image_negatives:
@@ -220,21 +227,25 @@ class VASE(SpeechImageMethod):
         """Unit rows (b, d)."""
         return normalize(self._map_clips(clips, rows))
 
-    def _train_images(self, batch: Batch) -> torch.Tensor:
+    def _train_images(self, batch: Batch, part: slice = slice(None)) -> torch.Tensor:
         """Features as they are; of files one of the kept crops, in the second phase a new one."""
         if isinstance(self.images, torch.Tensor):
-            return self._map_images(self.images[batch.images])
+            return self._map_images(self.images[batch.images[part]])
         if self.phase == 1:
             self.frozen = None
-            return self._map_images(self.read_new_crops(batch))
+            return self._map_images(self.read_new_crops(batch, part))
         if self.frozen is None:
-            width = backbones.NETWORKS[self.options.image_network].width
-            shape = (len(self.images), CROPS, width)
-            self.frozen = computed_once(
-                self.checkpoints, "crops", shape, np.float16, self._keep_crops
-            )
+            self.frozen = self._frozen_crops()
         chosen = torch.randint(CROPS, (len(batch.images),)).numpy()
-        return self._map_images(to_device(self.frozen[batch.images, chosen]))
+        return self._map_images(to_device(self.frozen[batch.images[part], chosen[part]]))
+
+    def _frozen_crops(self) -> np.ndarray:
+        """What the image network makes of each image's crops, (n, crops, F), before it learns."""
+        width = backbones.NETWORKS[self.options.image_network].width
+        how = ("crops", (len(self.images), CROPS, width), np.float16, self._keep_crops)
+        if self.checkpoints:  # one process computes the file, which the others then find
+            first_alone(lambda: computed_once(self.checkpoints, *how) is not None)
+        return computed_once(self.checkpoints, *how)
 
     @torch.no_grad()
     def _keep_crops(self, kept: np.ndarray) -> None:
@@ -249,8 +260,10 @@ class VASE(SpeechImageMethod):
     def _map_images(self, features: torch.Tensor) -> torch.Tensor:
         return self.network["image"](normalize(features.float()))  # zeros stay zeros
 
-    def _map_clips(self, clips: Sequences, rows: np.ndarray) -> torch.Tensor:
-        return self.network["speech"](*self.pad(clips, rows))
+    def _map_clips(
+        self, clips: Sequences, rows: np.ndarray, size: int | None = None
+    ) -> torch.Tensor:
+        return self.network["speech"](*self.pad(clips, rows, size))
 
     def _map_texts(self, rows: np.ndarray) -> torch.Tensor:
         words = [torch.from_numpy(self.texts[row]).long() for row in rows]

@@ -58,12 +58,12 @@ def training(
     """What the training of a network needs, see `crossmodal.learning.gradient`; P parameters, s
     numbers of the optimiser for each, b rows of a batch with u numbers of each:
 
-        memory = base + held + copies + 4 P (5 + 2 s) + 8 b u
+        memory = base + held + copies + 4 P (3 + s) + 8 b u
         GPU memory = rows but those of image files + copies + 4 P (3 + s) + 8 b u
         operations = 6 products for each row of each epoch
 
-    The 5 are weights, gradients, best weights, and the last two once more in a snapshot. With a
-    GPU, the numbers of a batch need no main memory.
+    The 3 are weights, gradients and best weights; with a GPU, main memory holds weights, best
+    weights and the optimiser's numbers while a snapshot is saved, but no batch.
 
     Args:
         size: Size of what it learns from.
@@ -75,8 +75,7 @@ def training(
     """
     rows = size.pairs if rows is None else rows
     batch_bytes = 8 * batch * work.units
-    state = 4 * (work.parameters * (5 + 2 * work.slots) + work.frozen)
-    on_gpu = 4 * (work.parameters * (3 + work.slots) + work.frozen)
+    state = 4 * (work.parameters * (3 + work.slots) + work.frozen)
     needed = fit(
         size,
         INTERPRETER,
@@ -85,8 +84,8 @@ def training(
         4 * work.parameters,
         int(epochs),
     )
-    gpu_memory = size.placed + copies + on_gpu + batch_bytes
-    return needed.but(gpu=True, gpu_memory=gpu_memory, moved=batch_bytes)
+    gpu_memory = size.placed + copies + state + batch_bytes
+    return needed.but(gpu=1, gpu_memory=gpu_memory, moved=batch_bytes)
 
 
 def staged(size: FitSize, stages: list[tuple[Workload, int, float]], batch: int) -> Resources:

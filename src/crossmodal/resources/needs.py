@@ -23,8 +23,8 @@ class Resources:
         memory: Bytes of main memory at the peak.
         operations: Floating-point operations.
         seconds: Further time, of which a GPU takes nothing.
-        gpu: Whether it makes use of a GPU.
-        gpu_memory: Bytes of the GPU's memory at the peak, if it has one.
+        gpu: GPUs that it makes use of.
+        gpu_memory: Bytes of a GPU's memory at the peak, if it has one.
         moved: Bytes of main memory that it does not need if it has a GPU.
         disk: Bytes of what it writes and keeps.
         threads: Threads that it computes with.
@@ -34,7 +34,7 @@ class Resources:
     memory: float = INTERPRETER
     operations: float = 0
     seconds: float = START
-    gpu: bool = False
+    gpu: int = 0
     gpu_memory: float = 0
     moved: float = 0
     disk: float = 0
@@ -45,9 +45,14 @@ class Resources:
         """The same with other values."""
         return replace(self, **changes)
 
+    def together(self, count: int) -> "Resources":
+        """What so many processes need that share its work, with a GPU each."""
+        each = ("memory", "moved", "gpu", "threads", "workers")
+        return replace(self, **{name: count * getattr(self, name) for name in each})
+
     def time(self, gpu: bool) -> float:
         """Seconds from start to end, with a GPU or without."""
-        rate = GPU if gpu and self.gpu else PROCESSOR * self.threads
+        rate = GPU * self.gpu if gpu and self.gpu else PROCESSOR * self.threads
         return self.seconds + self.operations / rate
 
 
@@ -58,7 +63,7 @@ def in_turn(jobs: Iterable[Resources]) -> Resources:
         max(job.memory for job in jobs),
         sum(job.operations for job in jobs),
         sum(job.seconds for job in jobs),
-        any(job.gpu for job in jobs),
+        max(job.gpu for job in jobs),
         max(job.gpu_memory for job in jobs),
         min(job.moved for job in jobs),
         max(job.disk for job in jobs),

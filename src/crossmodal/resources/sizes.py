@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 
 Numbers = float  # a count of numbers, on average
 IN_MEMORY = 2**30  # bytes; of larger image files those of a batch are read
-BLOCK = 256 * 2**20  # bytes of scores, see `crossmodal.metrics.blocks`
+# bytes of scores at a time, and of those that are ranked; see `crossmodal.metrics.blocks`
+BLOCK, STRIP = 256 * 2**20, 16 * 2**20
 
 
 def decoding(file: float) -> float:
@@ -167,7 +168,7 @@ class FitSize:
     @property
     def scoring(self) -> float:
         """Bytes at the peak of scoring the validation split, which is done in blocks."""
-        return 1.5 * min(BLOCK, 12 * self.scores)
+        return min(BLOCK, 4 * self.scores + STRIP)
 
     @property
     def scoring_time(self) -> float:

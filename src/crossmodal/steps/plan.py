@@ -52,6 +52,10 @@ class Job:
         """Whether it need not run."""
         return all(path.exists() for path in self.outputs)
 
+    def hours(self, gpu: bool) -> float:
+        """Hours of all its GPUs; or, without, of as many processors."""
+        return max(1, self.needs.gpu) * self.factor * self.needs.time(gpu) / 3600
+
 
 @dataclass(frozen=True)
 class Phase:
@@ -61,7 +65,7 @@ class Phase:
         jobs: Number of all jobs.
         done: Number of those whose outputs exist.
         processor_hours: Time of the others on one processor each.
-        gpu_hours: Of these, the time of jobs that use a GPU, with one.
+        gpu_hours: Of these, the time of jobs that use GPUs, with as many, times their number.
         memory_gb: Peak of the largest.
         disk_gb: Outputs of all jobs.
         there_gb: Outputs that exist.
@@ -83,8 +87,8 @@ class Phase:
         return cls(
             len(jobs),
             len(jobs) - len(todo),
-            sum(job.factor * job.needs.time(gpu=False) for job in todo) / 3600,
-            sum(job.factor * job.needs.time(gpu=True) for job in todo if job.needs.gpu) / 3600,
+            sum(job.hours(gpu=False) for job in todo),
+            sum(job.hours(gpu=True) for job in todo if job.needs.gpu),
             max((job.needs.memory for job in todo), default=0) / GB,
             sum(job.needs.disk for job in jobs) / GB,
             sum(path.stat().st_size for path in files) / GB,

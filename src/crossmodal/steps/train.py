@@ -1,7 +1,12 @@
-"""Fit one method with one seed; options that are searched are chosen on the validation split."""
+"""Fit one method with one seed; options that are searched are chosen on the validation split.
+
+Several processes may fit it together, see `crossmodal.learning.distributed`; the first one writes.
+"""
 
 import resource
 import time
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +15,11 @@ from crossmodal.config.grids import combinations
 from crossmodal.data.prepared import Prepared
 from crossmodal.data.split import Split, load_split
 from crossmodal.device import use_deterministic_algorithms
+from crossmodal.errors import CrossmodalError
 from crossmodal.io.checkpoints import unfinished_work
 from crossmodal.io.files import write_csv
 from crossmodal.io.provenance import provenance
+from crossmodal.learning.distributed import first_alone, is_first, joined, processes
 from crossmodal.learning.method import Method, Run
 from crossmodal.learning.model_folder import publish_model, read_facts, write_model
 from crossmodal.learning.plateau import plateau
@@ -46,26 +53,41 @@ def train(
         CrossmodalError: If data and method do not fit together, or training diverges.
     """
     use_deterministic_algorithms(spec.get("deterministic", True))
-    views = {modality: features / f"{name}.h5" for modality, name in spec["views"].items()}
-    tables = [folder / "items.csv", folder / "splits.csv"]
-    with unfinished_work(output.parent, [spec, seed], [*tables, *views.values()]) as work:
-        read = verified([*tables, *views.values(), *_weights(spec, weights)])
+    with joined(), ExitStack() as stack:
+        _refuse_processes(spec)
+        views = {modality: features / f"{name}.h5" for modality, name in spec["views"].items()}
+        tables = [folder / "items.csv", folder / "splits.csv"]
+        inputs = [*tables, *views.values()]
+        unfinished = unfinished_work(output.parent, [spec, seed], inputs)
+        work = first_alone(lambda: stack.enter_context(unfinished))
+        read = first_alone(lambda: verified([*inputs, *_weights(spec, weights)]))
         dataset = Prepared(folder)
         how = (spec["relevance"], spec.get("changes"))
         splits = [load_split(dataset, views, split, *how) for split in ("train", "validation")]
         candidates = {}
         for index, options in enumerate(combinations(spec["search"])):
             candidate = work / f"candidate{index}"
-            if not (candidate / "model.safetensors").exists():
+            if not first_alone((candidate / "model.safetensors").exists):
                 label = f"{output.parent} {options or ''}".strip()
-                run = Run(seed, candidate, label=label, threads=threads)
+                run = Run(seed, candidate, label=label, threads=max(1, threads // processes()))
                 _fit(spec, options, splits, run, weights)
-            candidates[candidate] = read_facts(candidate)
+            candidates[candidate] = first_alone(partial(read_facts, candidate))
         # ties go to the first, so the order of the searched values matters
         best = max(candidates, key=lambda candidate: candidates[candidate]["validation"])
         searched = [{k: c[k] for k in ("searched", "validation")} for c in candidates.values()]
-        made = provenance(spec, read)
-        publish_model(best, output.parent, search=searched, made=made)
+        if is_first():
+            made = provenance(spec, read)
+            publish_model(best, output.parent, search=searched, made=made)
+
+
+def _refuse_processes(spec: dict[str, Any]) -> None:
+    """Whether the method can be trained by as many processes as there are."""
+    method = plugins.make("methods", spec["plugin"], spec["options"], "options")
+    if processes() > 1 and not method.distributed:
+        raise CrossmodalError(
+            f"gpus: is {processes()}, but the method {spec['plugin']!r} trains on one; "
+            "ask for no more"
+        )
 
 
 def _weights(spec: dict[str, Any], folder: Path) -> list[Path]:
@@ -84,6 +106,8 @@ def _fit(
     run.weights = weights / method.weights if method.weights else None
     start = time.monotonic()
     method.fit(*splits, run)
+    if not is_first():
+        return
     facts = {
         "plugin": spec["plugin"],
         "options": chosen,

@@ -367,7 +367,7 @@ class Jobs:
         return _spec(step, entry | self._gpu(self.gpu(wildcards)), "methods")
 
     def _shown(self, step: str, experiments: list[str], **shown: Any) -> str:
-        specs = {name: self._experiment(name).model_dump() for name in experiments}
+        specs = {name: self._experiment(name).model_dump(exclude={"gpus"}) for name in experiments}
         return _spec(step, {**shown, "experiments": specs})
 
 

@@ -31,7 +31,7 @@ class Requests:
         self.params = params
 
     def of(self, rule: str, *names: str) -> dict[str, Callable[[Any], int]]:
-        """What the jobs of a rule ask for; those that make use of a GPU get one.
+        """What the jobs of a rule ask for; those that make use of GPUs get them.
 
         Memory and disk are 1.3 times the estimate, rounded up; time is four times the estimate: for
         a processor, but up to a day where a GPU is used, and for the GPU.
@@ -45,7 +45,7 @@ class Requests:
             "mem_mb": lambda needs: _megabytes(needs.memory - needs.moved) + SNAKEMAKE // MB,
             "disk_mb": lambda needs: _megabytes(2 * needs.disk) + SNAKEMAKE // MB,
             "runtime": _minutes,
-            "gpu": lambda needs: int(needs.gpu),
+            "gpu": lambda needs: needs.gpu,
             "gpu_mem_mb": lambda needs: _megabytes(needs.gpu_memory),
         }
         return {key: self._asked(measure, rule, names) for key, measure in measures.items()}

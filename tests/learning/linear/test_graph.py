@@ -1,7 +1,9 @@
 import numpy as np
 import pytest
 
+from crossmodal.learning.linear import graph
 from crossmodal.learning.linear.graph import normalised_adjacency
+from crossmodal.learning.linear.inputs import Inputs
 
 
 @pytest.fixture
@@ -40,3 +42,11 @@ def test_equal_rows_are_neighbours(rows):
     found = normalised_adjacency(rows, 3).toarray()
     assert np.isfinite(found).all()
     assert not found.diagonal().any()
+
+
+def test_smoothed_moments_are_those_of_all_columns_at_once(rng, monkeypatch):
+    monkeypatch.setattr(graph, "COLUMNS", 4)
+    view = Inputs(rng.standard_normal((20, 10)), "zscore", np.arange(20))
+    rows = view[:]
+    expected = rows.T @ normalised_adjacency(rows, 3).toarray() @ rows
+    np.testing.assert_allclose(graph.smoothed_scatter(view, 3), expected, atol=1e-5)

@@ -26,6 +26,8 @@ def test_rows_agree_with_scikit_learn(features, monkeypatch, size, input_norm, e
     view = Inputs(features, input_norm, np.arange(50))
     np.testing.assert_allclose(view.project(np.eye(4)), expected(features), atol=1e-12)
     np.testing.assert_allclose(view[10:13], expected(features)[10:13], atol=1e-12)
+    np.testing.assert_array_equal(view.every(), view[:])
+    np.testing.assert_array_equal(view.every(np.float32, slice(1, 3)), view[:].astype("f")[:, 1:3])
 
 
 def test_constant_columns_and_zero_rows_become_zero(features):

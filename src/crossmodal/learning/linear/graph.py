@@ -4,6 +4,12 @@ import numpy as np
 import scipy.sparse
 from scipy.special import expit
 from sklearn.neighbors import kneighbors_graph
+from sklearn.utils import gen_batches
+
+from crossmodal.learning.linear.inputs import Inputs
+from crossmodal.learning.linear.moments import cross_scatter
+
+COLUMNS = 512  # multiplied at a time
 
 
 def normalised_adjacency(rows: np.ndarray, neighbours: int) -> scipy.sparse.csr_array:
@@ -22,3 +28,14 @@ def normalised_adjacency(rows: np.ndarray, neighbours: int) -> scipy.sparse.csr_
     graph = graph.maximum(graph.T)
     scale = scipy.sparse.diags_array(1 / np.sqrt(graph.sum(axis=1)))
     return (scale @ graph @ scale).tocsr()
+
+
+def smoothed_scatter(view: Inputs, neighbours: int) -> np.ndarray:
+    """X' A X (d, d) of rows X and their `normalised_adjacency` A, in float64; neighbours are found,
+    and their distances taken, in float32.
+
+    Memory: X in float32, then A and twice `COLUMNS` columns of X.
+    """
+    adjacency = normalised_adjacency(view.every(np.float32), neighbours)
+    parts = gen_batches(len(view.mean), COLUMNS)
+    return np.hstack([cross_scatter(view, adjacency @ view.every(columns=p)) for p in parts])

@@ -65,6 +65,13 @@ class Inputs:
     def __getitem__(self, rows: slice | np.ndarray) -> np.ndarray:
         return (self._read(rows) - self.mean) / self.scale
 
+    def every(self, dtype: type = float, columns: slice = slice(None)) -> np.ndarray:
+        """Some columns of all rows, (n, k); memory is that of the result, and a block."""
+        rows = np.empty((len(self), len(self.mean[columns])), dtype)
+        for block in row_blocks(len(self)):
+            rows[block] = self[block][:, columns]
+        return rows
+
     def project(self, matrix: np.ndarray) -> np.ndarray:
         """Products (n, k) of all rows and a matrix (d, k)."""
         return np.concatenate([self[block] @ matrix for block in row_blocks(len(self))])
