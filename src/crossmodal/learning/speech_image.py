@@ -189,7 +189,7 @@ class SpeechImageMethod(GradientMethod):
     @property
     def preparation(self) -> Preparation:
         """Input format of the image network."""
-        return backbones.NETWORKS[self.options.image_network].preparation
+        return backbones.network(self.options.image_network).preparation
 
     def place_images(self, view: View) -> Images:
         """Features (n, ...) on the device in their stored precision, or the files."""

@@ -126,7 +126,7 @@ class VASE(SpeechImageMethod):
         parts: dict[str, nn.Module] = {}
         if options.image_network:
             parts["trunk"] = backbones.Vectors(self.trunk(), options.image_network)
-            width = backbones.NETWORKS[options.image_network].width
+            width = backbones.network(options.image_network).width
         else:
             width = views["image"].vectors().shape[1]
         parts["image"] = Linear(width, options.dims)
@@ -228,7 +228,7 @@ class VASE(SpeechImageMethod):
             self.frozen = None
             return self._map_images(self.read_new_crops(batch))
         if self.frozen is None:
-            width = backbones.NETWORKS[self.options.image_network].width
+            width = backbones.network(self.options.image_network).width
             shape = (len(self.images), CROPS, width)
             self.frozen = computed_once(
                 self.checkpoints, "crops", shape, np.float16, self._keep_crops
