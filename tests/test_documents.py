@@ -9,6 +9,8 @@ import yaml
 from typer.main import get_command
 
 from crossmodal.cli import app
+from crossmodal.config import plugins
+from crossmodal.config.params import Params
 from crossmodal.nn.sentence_transformer import OFFICIAL
 from tests.project_params import PARAMS
 
@@ -95,6 +97,23 @@ def test_the_networks_of_params_yaml_have_weights_that_anybody_gets():
     features = yaml.safe_load((ROOT / "params.yaml").read_text())["features"]
     named = {f["weights"] for f in features.values() if "weights" in f}
     assert named == {"imagenet", "official", *OFFICIAL}
+
+
+def test_the_example_of_another_encoder_reads_what_the_page_says():
+    (example,) = blocks(ROOT / "docs/encoders.md", "yaml")
+    said = yaml.safe_load(example)["features"]
+    params = yaml.safe_load((ROOT / "params.yaml").read_text())
+    found = Params(**params | {"features": params["features"] | said})
+    stated = {name: found.plugin("features", name) for name in said}
+    made = {
+        name: plugins.make("features", *facts.values(), f"features.{name}")
+        for name, facts in stated.items()
+    }
+    read = made["dinov2_activations"]
+    assert {feature.of for feature in made.values()} == {(), ("dinov2_activations",)}
+    assert f"weights: imagenet     # {read.weights}\n" in example
+    assert read.weights in "".join(blocks(ROOT / "docs/encoders.md", "sh"))
+    assert len(read.outline()) == 12 + 1
 
 
 def test_targets_of_make_exist():

@@ -108,6 +108,13 @@ def test_a_revision_is_part_of_the_name(publish, tmp_path):
     assert server.requested[0].startswith(f"/api/models/{REPOSITORY}/revision/v1.0")
 
 
+def test_open_clips_tensors_are_taken_where_transformers_has_the_model_too(publish, tmp_path):
+    files = {"model.safetensors": save({"theirs": torch.zeros(1)}), "open_clip_config.json": b"{}"}
+    publish({**files, "open_clip_model.safetensors": save(TENSORS)})
+    fetch_weights(tmp_path / FILE)
+    assert load_file(tmp_path / FILE).keys() == TENSORS.keys()
+
+
 @pytest.mark.parametrize(
     "name", ["vgg16-397923af.safetensors", "mine.safetensors", "--a.safetensors", "a--b.bin"]
 )

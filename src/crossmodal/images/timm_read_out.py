@@ -27,7 +27,7 @@ class TimmReadOut(nn.Module):
         network: A network without its classifier, in evaluation mode.
         read: 'all' activations after convolutions, the 'blocks', or the 'last' layer alone: the
             pooled output.
-        crop: Side of the images that it takes, in pixels.
+        crop: Side of the images that it takes, in pixels. They are square, hence so are its maps.
 
     Attributes:
         layers: Names and columns of the layers, in forward order.
@@ -56,8 +56,13 @@ class TimmReadOut(nn.Module):
             self.kept.values.append(means(output, self.channels_last))
 
     def _is_read(self, output: Any) -> bool:
-        """Whether it is one tensor with a row of each image, not of each window."""
-        return isinstance(output, Tensor) and len(output) == self.kept.count
+        """Whether it is one tensor with a row of each image, not of each window of it."""
+        if not isinstance(output, Tensor) or len(output) != self.kept.count:
+            return False
+        height, width = (1, 2) if self.channels_last else (-2, -1)
+        return output.dim() in (2, 3) or (
+            output.dim() == 4 and output.shape[height] == output.shape[width]
+        )
 
     def _probe(self, names: list[str], crop: int) -> list[Layer]:
         """Run an empty image; whether weights are used after the last layer decides on whether the

@@ -18,7 +18,14 @@ from crossmodal.io.bundles import read_checkpoint, read_tensors, write_bundle
 from crossmodal.io.files import sha256
 
 FILE = re.compile(r"(\w[\w.-]*?)--(\w[\w.-]*?)(?:@([\w.-]+))?\.safetensors")
-TENSORS = ("model.safetensors", "pytorch_model.bin")  # the first that a repository has
+# the first that a repository has: open_clip's beside the same model for transformers
+TENSORS = (
+    "open_clip_model.safetensors",
+    "open_clip_pytorch_model.bin",
+    "model.safetensors",
+    "pytorch_model.bin",
+)
+MISSING = "model.safetensors nor pytorch_model.bin, with or without open_clip_ before it"
 TEXTS = (".json", ".txt")
 LARGEST = 32 << 20  # bytes of a small text: a vocabulary of 250,000 subwords is half of it
 
@@ -64,7 +71,7 @@ def pack(model: Model, folder: Path, output: Path, facts: dict[str, str]) -> Non
     """
     found = [folder / name for name in TENSORS if (folder / name).is_file()]
     if not found:
-        raise CrossmodalError(f"{folder}: has neither {' nor '.join(TENSORS)}")
+        raise CrossmodalError(f"{folder}: has neither {MISSING}")
     texts = [p for p in folder.rglob("*") if p.suffix in TEXTS and p.stat().st_size <= LARGEST]
     files = {p.relative_to(folder).as_posix(): p.read_text("utf-8") for p in texts}
     tensors = read_tensors(found[0]) if found[0].suffix == ".safetensors" else _read(found[0])
@@ -119,7 +126,7 @@ def _wanted(model: Model, files: list[Any]) -> tuple[Any, list[str]]:
     known = {file.rfilename: file for file in files}
     weights = [known[name] for name in TENSORS if name in known]
     if not weights:
-        raise CrossmodalError(f"{model.repository}: has neither {' nor '.join(TENSORS)}")
+        raise CrossmodalError(f"{model.repository}: has neither {MISSING}")
     texts = [
         name
         for name, file in known.items()
