@@ -282,7 +282,8 @@ def test_check_says_that_a_file_is_fine_or_what_is_not(monkeypatch, tmp_path, ca
     assert main(monkeypatch, "check", "--params", str(path)) == 1
     lines = capsys.readouterr().err.splitlines()
     assert lines[0].startswith(f"error: {path}: suites: ")
-    monkeypatch.setattr("crossmodal.steps.check.read", lambda *files: SimpleNamespace(broken={}))
+    fine = SimpleNamespace(broken={}, features={})
+    monkeypatch.setattr("crossmodal.steps.check.read", lambda *files: fine)
     assert main(monkeypatch, "check", "--params", str(path), "--configfile", "b.yaml") == 0
     assert capsys.readouterr().out == f"{path}, b.yaml: fine\n"
 

@@ -4,6 +4,7 @@ import difflib
 from collections.abc import Iterable
 
 SHOWN = 20  # names in a message
+ENCODERS = 'run `pip install "crossmodal[encoders]"`'  # where one of their packages is missing
 
 
 class CrossmodalError(Exception):

@@ -47,6 +47,22 @@ def test_experiments_that_differ_in_x_alone_share_a_line():
     assert lines == {"SAM, slope 1": expected, "SAM, slope 3": expected}
 
 
+def test_a_fact_may_be_x_and_leaves_the_name_of_the_line_with_all_facts():
+    plain = GRID.model_copy(update={"grid": {}, "label": "CCA on Lite{size}"})
+    members = {
+        f"cca{size}": plain.model_copy(update={"facts": {"size": size, "accuracy": 70.0 + size}})
+        for size in (1, 2)
+    }
+    assert [m.row() for m in members.values()] == ["CCA on Lite1", "CCA on Lite2"]
+    runs = {name: [make_run({}, 0.3)] for name in members}
+    drawn = figure(experiments=list(members), x="accuracy")
+    found = list(option_points(drawn, members, runs))
+    assert [point[:3] for point in found] == [
+        ["CCA on Lite...", 71.0, pytest.approx(0.3)],
+        ["CCA on Lite...", 72.0, pytest.approx(0.3)],
+    ]
+
+
 @pytest.mark.parametrize(
     ("metric", "value"), [("rsum", 1.6), ("R@1", 2.8), ("training time (s)", 7)]
 )

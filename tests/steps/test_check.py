@@ -129,6 +129,8 @@ def test_a_caption_of_no_item_is_named(write):
 
 def run(monkeypatch, counts=COUNTS, name="toy"):
     params = SimpleNamespace(
+        features={"text": {}, "image": {}},
+        lacking=lambda name: ["transformers"] if name == "text" else [],
         broken={},
         datasets={"toy": {}},
         dataset_of=lambda name: SimpleNamespace(counts=lambda: counts),
@@ -176,4 +178,6 @@ def test_a_dataset_that_is_unknown_or_not_prepared_says_what_to_do(monkeypatch, 
 
 def test_without_a_dataset_params_alone_are_checked(monkeypatch, capsys):
     run(monkeypatch, name=None)
-    assert capsys.readouterr().out == "params.yaml: fine\n"
+    printed = capsys.readouterr()
+    assert printed.out == "params.yaml: fine\n"
+    assert printed.err == 'to use text: run `pip install "crossmodal[encoders]"`\n'

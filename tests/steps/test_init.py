@@ -1,7 +1,9 @@
 import csv
 import re
+from pathlib import Path
 
 import pytest
+import yaml
 
 from crossmodal.config import params
 from crossmodal.errors import CrossmodalError
@@ -34,6 +36,27 @@ def pictures(count=12, *labels):
 def experiments(name="holiday"):
     found = params.read(PATH, type(PATH)(f"{name}.yaml"))
     return [found.experiments[e] for e in found.tables[name].experiments]
+
+
+@pytest.fixture(autouse=True)
+def encoder(monkeypatch):
+    """Whether a sentence encoder is installed: only where a test says so."""
+    found = {"installed": False}
+    monkeypatch.setattr("crossmodal.steps.init.has_encoder", lambda: found["installed"])
+    return found
+
+
+@pytest.mark.parametrize("labels", [(), ("sea", "alps")])
+def test_a_sentence_encoder_reads_the_texts_of_few_items(begin, encoder, monkeypatch, labels):
+    encoder["installed"] = True
+    begin(*pictures(12, *labels))
+    said = yaml.safe_load(Path("holiday.yaml").read_text())["experiments"]["holiday"]
+    assert said["views"] == {"image": "lite0_fne_z", "text": "sentence_item"}
+    assert {*said["rows"]} == ({"cca", "sam"} if labels else {"cca"})
+    monkeypatch.setattr("crossmodal.steps.init.SMALL", 11)
+    begin(*pictures(), folder="beach")
+    said = yaml.safe_load(Path("beach.yaml").read_text())["experiments"]["beach"]
+    assert said["views"]["text"] == "bow_item"
 
 
 def test_a_folder_becomes_a_csv_an_overlay_and_one_command(begin, tmp_path):

@@ -7,6 +7,7 @@ import pytest
 
 from crossmodal.config import params
 from crossmodal.data.changes import Changes
+from crossmodal.errors import CrossmodalError
 from crossmodal.workflow.jobs import Jobs
 from tests import project_params
 from tests.workflow.project import PARAMS
@@ -54,6 +55,20 @@ def test_published_files_are_asked_for_until_their_dataset_is_prepared(tmp_path,
     assert gone
     assert gone == {path for path in before if path.startswith("data/raw/wikipedia/")}
     assert asked.raw_files(SimpleNamespace(dataset="wikipedia")) == sorted(gone, key=before.index)
+
+
+def test_a_feature_whose_package_is_missing_stops_before_the_first_job(jobs, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(jobs.params.feature_of("fc7"), "packages", ("no_such_package",))
+    fc7 = SimpleNamespace(dataset="scenes", feature="fc7")
+    message = r"features/scenes/fc7\.h5: needs no_such_package; run `pip install \"crossmodal\[enc"
+    with pytest.raises(CrossmodalError, match=message):
+        jobs.feature_weights(fc7)
+    Path("features/scenes").mkdir(parents=True)
+    Path("features/scenes/fc7.h5").touch()  # somebody else made it
+    assert jobs.feature_weights(fc7) == []
+    monkeypatch.setattr(jobs.params.feature_of("fc7"), "packages", ("numpy",))
+    assert jobs.params.lacking("fc7") == []
 
 
 def test_a_feature_is_made_of_the_files_it_reads_and_of_other_features(jobs):

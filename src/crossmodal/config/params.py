@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, get_args
 
@@ -70,6 +71,7 @@ class FeatureFacts(Strict):
     threads: int
     gpu: bool
     invertible: bool
+    packages: tuple[str, ...]
 
 
 class Facts(Strict):
@@ -191,6 +193,10 @@ class Params(Strict):
         """What is known of one entry of `features`."""
         self.require("features", name)
         return self._facts.features[name]
+
+    def lacking(self, name: str) -> list[str]:
+        """Packages that one entry of `features` needs and that are not installed."""
+        return [package for package in self.feature_of(name).packages if not find_spec(package)]
 
     def dataset_of(self, name: str) -> Any:
         """The dataset of one entry of `datasets`."""
@@ -372,7 +378,7 @@ class Params(Strict):
             _member(experiment, self._named(), f"{where}.experiments")
             numbers = dict.fromkeys(TRAINING, 0) | self.fit_job(experiment)["options"]
             numbers = [name for name, value in numbers.items() if type(value) in (int, float)]
-            _member(figure.x, numbers, f"{where}.x")
+            _member(figure.x, [*numbers, *self.experiments[experiment].facts], f"{where}.x")
         logged = figure.x in TRAINING
         _member(figure.y, get_args(Logged if logged else Metric), f"{where}.y")
         if figure.direction:

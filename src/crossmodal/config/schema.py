@@ -103,6 +103,11 @@ class Settings(Strict):
     published: dict[PublishedColumn, str] | None = Field(
         None, description="The row that is reproduced: columns of published/retrieval.csv."
     )
+    facts: dict[str, float] = Field(
+        {},
+        description="Numbers that tell the experiment from others, such as the accuracy of its "
+        "network, for the x of figures; {name} in a label is the number.",
+    )
     reference: str = Field(
         "",
         description="Makes it a reference row, which is no method of a paper and stands below a "
@@ -174,9 +179,12 @@ class Experiment(Settings):
         """Name of the row, with changes of the dataset and the options set by the grid, but one;
         of a reference row, what it was trained on.
 
-        An option stands where the label has its name in braces, else at the end.
+        An option stands where the label has its name in braces, else at the end; facts stand there
+        alone, and are left out together.
         """
         label, options = self.label, []
+        for fact, value in self.facts.items():
+            label = label.replace(f"{{{fact}}}", "..." if without in self.facts else f"{value:g}")
         for option, value in self.set_by_grid().items():
             if f"{{{option}}}" in label:
                 shown = "..." if option == without else f"{value:g}"
@@ -288,8 +296,8 @@ class Figure(Strict):
     title: str
     experiments: Annotated[Names, Field(min_length=1)]
     x: str = Field(
-        description="An option whose values are numbers, or 'step' (of the optimiser, or a "
-        "triplet) or 'epoch' of the training."
+        description="An option whose values are numbers, one of the experiments' `facts`, or "
+        "'step' (of the optimiser, or a triplet) or 'epoch' of the training."
     )
     y: Metric | Logged = Field(
         description="Metric of the test split or, where x is of the training, column of the "

@@ -42,6 +42,8 @@ class Feature(Plugin, ABC):
         gpu: Whether it uses a GPU.
         invertible: Whether text, image or sound of the dataset comes back from it; then it is
             shared only where these may be.
+        packages: Packages that it needs beside those that come with the installation; the extra
+            `encoders` has them.
         published: Whether its rows come with a dataset, whatever another one taught.
     """
 
@@ -55,6 +57,7 @@ class Feature(Plugin, ABC):
     threads: int = 1
     gpu: ClassVar[bool] = False
     invertible: ClassVar[bool] = True
+    packages: ClassVar[tuple[str, ...]] = ()
     published: ClassVar[bool] = False
 
     def rows(self, dataset: Items) -> Sequence[Item] | Sequence[Caption]:

@@ -24,6 +24,8 @@ class ClipFeature(FrozenFeature):
             description="The dual encoder: a bundle of open_clip's in `data/raw/weights/`."
         )
 
+    packages = ("open_clip",)
+
     @property
     def weights(self) -> str:
         """The bundle."""

@@ -38,6 +38,7 @@ class SentenceEncoder(FrozenFeature):
         )
 
     modality = "text"
+    packages = ("transformers",)
     reads = ("items.csv", "captions.csv")
     chunk = 1024
 

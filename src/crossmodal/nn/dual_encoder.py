@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from crossmodal.errors import CrossmodalError
+from crossmodal.errors import ENCODERS, CrossmodalError
 from crossmodal.io.bundles import small_files
 from crossmodal.io.files import read_json
 
@@ -40,9 +40,7 @@ class DualEncoder:
 
     def __init__(self, path: Path) -> None:
         if not find_spec("open_clip"):
-            raise CrossmodalError(
-                f"{path}: needs the package open_clip_torch; run `pip install crossmodal[encoders]`"
-            )
+            raise CrossmodalError(f"{path}: needs open_clip; {ENCODERS}")
         with small_files(path, CONFIG) as folder:
             config = read_json(folder / CONFIG)
             _check(path, config, folder)
@@ -85,10 +83,7 @@ def _check(path: Path, config: dict[str, Any], folder: Path) -> None:
     if not (folder / "tokenizer.json").exists():
         raise CrossmodalError(f"{path}: has no tokenizer.json, which its {CONFIG} needs")
     if not find_spec("transformers"):
-        raise CrossmodalError(
-            f"{path}: its tokenizer needs the package transformers; run `pip install "
-            "crossmodal[encoders]`"
-        )
+        raise CrossmodalError(f"{path}: its tokenizer needs transformers; {ENCODERS}")
 
 
 def _make(folder: Path, config: dict[str, Any]) -> tuple[Any, Any, Any]:

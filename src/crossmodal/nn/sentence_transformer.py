@@ -14,7 +14,7 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import pad_sequence
 
-from crossmodal.errors import CrossmodalError
+from crossmodal.errors import ENCODERS, CrossmodalError
 from crossmodal.io.bundles import read_tensors, small_files, write_bundle
 from crossmodal.io.files import read_json
 from crossmodal.io.wheels import WheelFile
@@ -89,9 +89,7 @@ class SentenceTransformer:
 
     def __init__(self, path: Path) -> None:
         if not find_spec("transformers"):
-            raise CrossmodalError(
-                f"{path}: needs the package transformers; run `pip install crossmodal[encoders]`"
-            )
+            raise CrossmodalError(f"{path}: needs transformers; {ENCODERS}")
         with small_files(path, *NEEDED) as folder:
             self.pooling, self.normalised = _modules(path, folder)
             self.tokenizer, self.network = _make(path, folder)

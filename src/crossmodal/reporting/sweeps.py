@@ -18,14 +18,15 @@ def option_points(
     """Rows of `POINTS`, one per experiment; the spread over seeds is empty where there is one.
 
     Args:
-        figure: What is drawn; experiments that differ in x alone share a line.
+        figure: What is drawn; experiments that differ in x, or in facts, alone share a line.
         experiments: The figure's experiments by name.
         runs: Metrics of each experiment's seeds, as `evaluate` wrote them.
     """
     for name in figure.experiments:
         values = [_value(run, figure) for run in runs[name]]
         spread = stdev(values) if len(values) > 1 else ""
-        x = runs[name][0]["model"]["options"][figure.x]
+        facts, options = experiments[name].facts, runs[name][0]["model"]["options"]
+        x = facts[figure.x] if figure.x in facts else options[figure.x]
         yield [experiments[name].row(figure.x), x, mean(values), spread, len(values)]
 
 

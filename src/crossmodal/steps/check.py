@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from crossmodal.config.params import Params, read
-from crossmodal.errors import CrossmodalError, unknown
+from crossmodal.errors import ENCODERS, CrossmodalError, unknown
 
 SHOWN = 20  # of the leaks, in a message
 
@@ -29,6 +29,8 @@ def check(name: str | None, path: Path, overlays: Sequence[Path] = ()) -> None:
         raise CrossmodalError("\n".join(lines))
     if name is None:
         print(f"{', '.join(map(str, [path, *overlays]))}: fine")
+        if without := [feature for feature in params.features if params.lacking(feature)]:
+            print(f"to use {', '.join(without)}: {ENCODERS}", file=sys.stderr)
     elif name in params.datasets:
         _check_prepared(params, name)
     else:

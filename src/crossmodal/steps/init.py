@@ -2,6 +2,7 @@
 
 import json
 import re
+from importlib.util import find_spec
 from itertools import compress
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from crossmodal.io.files import write_csv, write_text
 CSV = ("id", *MODALITIES, "labels")
 FEATURES = {"image": "lite0_fne_z", "text": "bow_item", "speech": "logmel_statistics"}
 LEAST = 10  # items of which something can be learnt
+SMALL = 1000  # items, up to which a sentence encoder knows more of words than these teach
 OVERLAY = """\
 # Laid over params.yaml: {command}
 datasets:
@@ -103,22 +105,34 @@ def _told(kept: list[OwnItem], all_items: int, used: list[str]) -> str:
 
 
 def _overlay(name: str, csv: Path, command: str) -> str:
-    """The overlay for a CSV: the features that pip brings weights for, methods of its labels."""
+    """The overlay for a CSV: the features that pip brings weights for, methods that suit it."""
     rows = named_rows(csv)
     columns = [m for m in MODALITIES if rows and m in rows[0].values]
     if len(columns) < 2:
         raise CrossmodalError(f"{csv}: needs rows, and two of the columns {', '.join(MODALITIES)}")
     labels = {row["labels"] for row in rows} - {""}
+    known = "text" in columns[:2] and len({row["id"] for row in rows}) <= SMALL and has_encoder()
+    features = FEATURES | ({"text": "sentence_item"} if known else {})
+    alone = "cca: {}" if known else "ridge: {}"
     return OVERLAY.format(
         name=name,
         command=command,
         csv=json.dumps(csv.as_posix(), ensure_ascii=False),
-        views=", ".join(f"{m}: {FEATURES[m]}" for m in columns[:2]),
+        views=", ".join(f"{m}: {features[m]}" for m in columns[:2]),
         relevance="labels" if any(";" in label for label in labels) else "category",
-        methods="cca: {}, sam: {}" if labels else "ridge: {}",
+        methods="cca: {}, sam: {}" if labels else alone,
         metrics="'mAP, R@10'" if labels else "'R@1, R@10, MedR'",
         title=json.dumps(name.replace("_", " ")),
     )
+
+
+def has_encoder() -> bool:
+    """Whether the sentence encoder of `sentence_item` is installed."""
+    if not find_spec("transformers"):
+        return False
+    from crossmodal.nn.sentence_transformer import OFFICIAL
+
+    return all(model.installed() for model in OFFICIAL.values())
 
 
 def _keep_out_of_git(folder: Path) -> None:

@@ -9,6 +9,7 @@ from crossmodal.config.params import Params
 from crossmodal.config.published_numbers import papers
 from crossmodal.config.schema import TRAINING, Experiment
 from crossmodal.data.prepared import FILES, is_prepared
+from crossmodal.errors import ENCODERS, CrossmodalError
 from crossmodal.io.files import digest
 from crossmodal.workflow.code_hash import code
 
@@ -99,8 +100,15 @@ class Jobs:
         return prepared + [f"features/{dataset}/{name}.h5" for name in facts.of]
 
     def feature_weights(self, wildcards: Wildcards) -> list[str]:
-        """Weights of the network that a feature needs."""
-        return _weights(self.params.feature_of(wildcards.feature).weights)
+        """Weights of the network that a feature needs.
+
+        Raises:
+            CrossmodalError: If the feature is not there, nor are packages that it needs.
+        """
+        name, path = wildcards.feature, f"features/{wildcards.dataset}/{wildcards.feature}.h5"
+        if (lacking := self.params.lacking(name)) and not Path(path).exists():
+            raise CrossmodalError(f"{path}: needs {' and '.join(lacking)}; {ENCODERS}")
+        return _weights(self.params.feature_of(name).weights)
 
     def feature_threads(self, wildcards: Wildcards) -> int:
         """Threads that a feature's extraction makes use of."""
