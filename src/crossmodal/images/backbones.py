@@ -1,10 +1,9 @@
-"""Convolutional networks trained on ImageNet, without the final classification layer.
+"""Networks of images, without the final classification layer.
 
-The networks are torchvision's, and timm's EfficientNet-Lite. What is read of them is in
-`crossmodal.images.read_out`, where their weights come from in `crossmodal.images.weights`.
+The networks are those of the papers, and any of timm's by name. What is read of them is in
+`crossmodal.images.read_out` and `timm_read_out`, where their weights come from in `weights`.
 """
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -14,51 +13,7 @@ from torch import Tensor, nn
 
 from crossmodal.errors import CrossmodalError, unknown
 from crossmodal.images import timm_networks
-from crossmodal.images.crops import Preparation
-from crossmodal.images.network_facts import Network
-from crossmodal.resources.networks import HELD, IMAGE_NETWORKS, READ_OUTS
-
-
-def _efficientnet_lite(size: int, side: int, crop: int) -> Network:
-    return Network(
-        "timm",
-        f"tf_efficientnet_lite{size}",
-        width=1280,
-        maps_width=1280,
-        classifier="classifier",
-        blocks=r"bn1|blocks\.\d+\.\d+|bn2",
-        preparation=Preparation(side, crop, mean=(127 / 255,) * 3, deviation=(128 / 255,) * 3),
-    )
-
-
-def _vgg(size: int, maps: str) -> Network:
-    return Network("torchvision", f"vgg{size}", 4096, 512, "classifier.6", maps)
-
-
-_PAPERS = {
-    "vgg16": _vgg(16, "features.29"),
-    "vgg19": _vgg(19, "features.35"),
-    "resnet50": Network(
-        "torchvision", "resnet50", 2048, 2048, "fc", "layer4", blocks=r"relu|layer\d\.\d"
-    ),
-    "squeezenet1_1": Network(
-        "torchvision",
-        "squeezenet1_1",
-        512,
-        512,
-        "classifier",
-        "features.12",
-        blocks=r"features\.(1|3|4|6|7|9|10|11|12)",
-    ),
-    # the crop is 224/256 of the square, or what the network was published with
-    "efficientnet_lite0": _efficientnet_lite(0, 256, 224),
-    "efficientnet_lite1": _efficientnet_lite(1, 272, 240),
-    "efficientnet_lite2": _efficientnet_lite(2, 292, 260),
-}
-NETWORKS = {
-    name: replace(facts, work=IMAGE_NETWORKS[name], held=HELD[name], columns=READ_OUTS[name])
-    for name, facts in _PAPERS.items()
-}
+from crossmodal.images.network_facts import NETWORKS, Network
 
 
 def network(name: str) -> Network:

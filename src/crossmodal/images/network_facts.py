@@ -1,11 +1,11 @@
-"""What is known of a network before it is made."""
+"""What is known of a network before it is made, and of the seven networks of the papers."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from crossmodal.images.crops import Preparation
-from crossmodal.resources.networks import Workload
+from crossmodal.resources.networks import HELD, IMAGE_NETWORKS, READ_OUTS, Workload
 
 
 @dataclass(frozen=True)
@@ -43,3 +43,45 @@ class Network:
     held: float = 0
     columns: Mapping[str, int] = field(default_factory=dict)
     repository: str = ""
+
+
+def _efficientnet_lite(size: int, side: int, crop: int) -> Network:
+    return Network(
+        "timm",
+        f"tf_efficientnet_lite{size}",
+        width=1280,
+        maps_width=1280,
+        classifier="classifier",
+        blocks=r"bn1|blocks\.\d+\.\d+|bn2",
+        preparation=Preparation(side, crop, mean=(127 / 255,) * 3, deviation=(128 / 255,) * 3),
+    )
+
+
+def _vgg(size: int, maps: str) -> Network:
+    return Network("torchvision", f"vgg{size}", 4096, 512, "classifier.6", maps)
+
+
+_PAPERS = {
+    "vgg16": _vgg(16, "features.29"),
+    "vgg19": _vgg(19, "features.35"),
+    "resnet50": Network(
+        "torchvision", "resnet50", 2048, 2048, "fc", "layer4", blocks=r"relu|layer\d\.\d"
+    ),
+    "squeezenet1_1": Network(
+        "torchvision",
+        "squeezenet1_1",
+        512,
+        512,
+        "classifier",
+        "features.12",
+        blocks=r"features\.(1|3|4|6|7|9|10|11|12)",
+    ),
+    # the crop is 224/256 of the square, or what the network was published with
+    "efficientnet_lite0": _efficientnet_lite(0, 256, 224),
+    "efficientnet_lite1": _efficientnet_lite(1, 272, 240),
+    "efficientnet_lite2": _efficientnet_lite(2, 292, 260),
+}
+NETWORKS = {
+    name: replace(facts, work=IMAGE_NETWORKS[name], held=HELD[name], columns=READ_OUTS[name])
+    for name, facts in _PAPERS.items()
+}
