@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import socket
 from pathlib import Path
 
 import pytest
@@ -165,6 +166,19 @@ def test_a_model_that_the_hub_lacks_is_named(publish, server, tmp_path):
     with pytest.raises(CrossmodalError, match=r"someone/other: RepositoryNotFoundError: "):
         fetch_weights(tmp_path / "someone--other.safetensors")
     with pytest.raises(CrossmodalError, match=r"has neither model\.safetensors nor pytorch_model"):
+        fetch_weights(tmp_path / FILE)
+
+
+def test_a_host_that_does_not_answer_is_named(publish, tmp_path, monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{closed.getsockname()[1]}")
+    with pytest.raises(CrossmodalError, match=r"someone/tiny-model: ConnectError: .*refused"):
+        fetch_weights(tmp_path / FILE)
+
+
+def test_a_text_that_is_none_is_named(publish, tmp_path):
+    publish({"model.safetensors": save(TENSORS), "vocab.txt": b"\xff\xfe"})
+    with pytest.raises(CrossmodalError, match=r"vocab\.txt: is no text in UTF-8"):
         fetch_weights(tmp_path / FILE)
 
 

@@ -73,10 +73,17 @@ def pack(model: Model, folder: Path, output: Path, facts: dict[str, str]) -> Non
     if not found:
         raise CrossmodalError(f"{folder}: has neither {MISSING}")
     texts = [p for p in folder.rglob("*") if p.suffix in TEXTS and p.stat().st_size <= LARGEST]
-    files = {p.relative_to(folder).as_posix(): p.read_text("utf-8") for p in texts}
+    files = {p.relative_to(folder).as_posix(): _text(p) for p in texts}
     tensors = read_tensors(found[0]) if found[0].suffix == ".safetensors" else _read(found[0])
     said = {"source": model.repository, "sha256": sha256(found[0])} | facts
     write_bundle(output, tensors, files, said)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise CrossmodalError(f"{path}: is no text in UTF-8; remove it, or mend it") from error
 
 
 def _read(path: Path) -> dict[str, torch.Tensor]:
@@ -97,10 +104,11 @@ def fetch_model(model: Model, folder: Path, output: Path) -> None:
         CrossmodalError: If it cannot be had; the message has its file and size where they are
             known.
     """
-    from httpx2 import HTTPError
     from huggingface_hub import HfApi
-    from huggingface_hub.errors import EntryNotFoundError, HFValidationError
+    from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, HFValidationError
 
+    # what its HTTP client raises, whichever that is, and errors of files
+    client = HfHubHTTPError.__bases__
     api, what = HfApi(endpoint=os.environ.get("HF_ENDPOINT")), model.repository
     try:
         info = api.model_info(
@@ -110,7 +118,7 @@ def fetch_model(model: Model, folder: Path, output: Path) -> None:
         what = f"{what}, {weights.rfilename}{f' ({decimal(weights.size)})' if weights.size else ''}"
         for name in [*texts, weights.rfilename]:
             api.hf_hub_download(model.repository, name, revision=info.sha, local_dir=folder)
-    except (EntryNotFoundError, HFValidationError, HTTPError, OSError) as error:
+    except (EntryNotFoundError, HFValidationError, OSError, *client) as error:
         reason = str(error).strip().partition("\n")[0]
         raise CrossmodalError(f"{what}: {type(error).__name__}: {reason}") from error
     published = weights.lfs.sha256 if weights.lfs else ""
