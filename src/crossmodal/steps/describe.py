@@ -117,15 +117,11 @@ def _print_layers(params: Params, name: str) -> None:
     found = params.plugin("features", name)
     feature = plugins.make("features", found["plugin"], found["options"], f"features.{name}")
     if hasattr(feature, "outline"):
-        rows = ((layer.name, layer.start, layer.stop) for layer in feature.outline())
-        print_table(f"read of {feature.options.backbone}", LAYERS, map(_texts, rows))
+        rows = ((each.name, str(each.start), str(each.stop)) for each in feature.outline())
+        print_table(f"read of {feature.options.backbone}", LAYERS, rows)
         print()
     for source in feature.of:
         _print_layers(params, source)
-
-
-def _texts(row: tuple[Any, ...]) -> tuple[str, ...]:
-    return tuple(map(str, row))
 
 
 def type_name(annotation: Any) -> str:
