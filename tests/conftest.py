@@ -158,6 +158,9 @@ class Handler(BaseHTTPRequestHandler):
         else:
             self.answer(found)
 
+    def do_HEAD(self):
+        self.do_GET()
+
     def answer(self, content, status=200, **headers):
         """Send a complete answer; a header's name has `_` for a dash."""
         self.send_response(status)
@@ -169,7 +172,8 @@ class Handler(BaseHTTPRequestHandler):
             if value is not None:
                 self.send_header(name.replace("_", "-"), str(value))
         self.end_headers()
-        self.wfile.write(content)
+        if self.command != "HEAD":
+            self.wfile.write(content)
 
     def log_message(self, *_):
         """Keep the test's output clean."""

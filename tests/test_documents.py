@@ -9,7 +9,7 @@ import yaml
 from typer.main import get_command
 
 from crossmodal.cli import app
-from crossmodal.config import params
+from crossmodal.config import params, plugins
 from crossmodal.config.overlays import read_files
 from crossmodal.nn.sentence_transformer import OFFICIAL
 from tests.project_params import PARAMS
@@ -100,12 +100,28 @@ def test_the_networks_of_params_yaml_have_weights_that_anybody_gets():
 
 
 def test_the_overlay_of_the_page_on_encoders_is_valid(tmp_path):
-    (text,) = blocks(ROOT / "docs/encoders.md", "yaml")
+    (_, text) = blocks(ROOT / "docs/encoders.md", "yaml")
     (tmp_path / "clip.yaml").write_text(text)
     found = params.parse(read_files([ROOT / "params.yaml", tmp_path / "clip.yaml"]))
     shown = [found.experiments[e] for e in found.tables["flickr8k_classes_clip"].experiments]
     assert [e.method for e in shown] == ["sam", "fast_cmolrs", "frozen"]
     assert shown[-1].row() == "CLIP ViT-B/32, trained on 2 billion pairs (LAION-2B)"
+
+
+def test_the_example_of_another_encoder_reads_what_the_page_says():
+    (example, _) = blocks(ROOT / "docs/encoders.md", "yaml")
+    said = yaml.safe_load(example)["features"]
+    stated = yaml.safe_load((ROOT / "params.yaml").read_text())
+    found = params.Params(**stated | {"features": stated["features"] | said})
+    made = {
+        name: plugins.make("features", *found.plugin("features", name).values(), name)
+        for name in said
+    }
+    read = made["dinov2_activations"]
+    assert {feature.of for feature in made.values()} == {(), ("dinov2_activations",)}
+    assert f"weights: imagenet     # {read.weights}\n" in example
+    assert read.weights in "".join(blocks(ROOT / "docs/encoders.md", "sh"))
+    assert len(read.outline()) == 12 + 1
 
 
 def test_targets_of_make_exist():

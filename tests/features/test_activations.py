@@ -1,4 +1,5 @@
 import io
+from dataclasses import astuple
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from crossmodal.features import _backbone
 from crossmodal.images.backbones import NETWORKS, random_network, trained_network
 from crossmodal.images.weights import OFFICIAL
 from crossmodal.io.files import sha256
+from crossmodal.resources.sizes import Extent
 
 OPTIONS = {
     "backbone": "squeezenet1_1",
@@ -204,3 +206,37 @@ def test_blocks_of_a_network_without_blocks_are_refused():
     options = OPTIONS | {"backbone": "vgg16", "layers": "blocks"}
     with pytest.raises(CrossmodalError, match=r"features\.a: layers: vgg16 has no blocks"):
         plugins.make("features", "activations", options, "features.a")
+
+
+@pytest.mark.parametrize(
+    ("backbone", "layers", "width"),
+    [("test_resnet", "all", 704), ("test_vit", "blocks", 448), ("test_convnext", "blocks", 472)],
+)
+def test_a_network_of_timms_ends_in_its_pooled_output(dataset, backbone, layers, width):
+    options = {"backbone": f"timm/{backbone}", "crops": 1, "resize": "short"}
+    feature = loaded(**options, layers=layers)
+    rows = feature.extract(dataset, dataset.items[:3], {})
+    learnt = feature.learnt()
+    assert rows.shape == (3, width) == (3, learnt["layers"][-1][2])
+    last = loaded(**options, layers="last").extract(dataset, dataset.items[:3], {})
+    np.testing.assert_allclose(rows[:, slice(*learnt["one_layer"])], last, rtol=1e-4, atol=1e-5)
+    network, contents = random_network(f"timm/{backbone}", 0), map(encode, IMAGES.values())
+    squares = [feature.preparation.square(content, "x", "short") for content in contents][:3]
+    with torch.inference_mode():
+        expected = network(feature.preparation.crops(torch.stack(squares), 1)).numpy()
+    np.testing.assert_allclose(last, expected, rtol=1e-4, atol=1e-5)
+    assert feature.row_size(Extent({"train": 3}), {}).width == width
+    assert [*map(astuple, feature.outline())] == learnt["layers"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"layers": "all"}, "timm/test_vit has no activations after .*; choose 'blocks' or 'last'"),
+        ({"layers": "blocks", "tap": "pre"}, "tap: timm/test_vit is read after"),
+        ({"backbone": "timm/test_vi"}, "did you mean 'test_vit"),
+    ],
+)
+def test_what_cannot_be_read_of_a_network_of_timms_is_refused(changes, message):
+    with pytest.raises(CrossmodalError, match=message):
+        loaded(**{"backbone": "timm/test_vit", "layers": "blocks"} | changes)

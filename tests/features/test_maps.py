@@ -65,3 +65,19 @@ def test_means_of_the_maps_that_end_the_blocks_are_the_activations_of_the_blocks
 def test_networks_without_blocks_have_last_maps_alone():
     with pytest.raises(ValueError, match="layers: vgg16 has no blocks; choose 'last'"):
         Maps(**OPTIONS | {"backbone": "vgg16", "layers": "blocks", "side": 3})
+
+
+def test_maps_of_a_network_of_timms_are_its_own(prepared):
+    options = OPTIONS | {"backbone": "timm/test_mambaout", "layers": "last"}
+    feature = Maps(**options, side=5)
+    feature.setup(None)
+    found = feature.extract(prepared, prepared.items, {})
+    network, preparation = backbones.random_network("timm/test_mambaout", 3), feature.preparation
+    squares = [preparation.square(prepared.read(i.image), "x", "warp") for i in prepared.items]
+    with torch.inference_mode():
+        maps = network.forward_features(preparation.crops(torch.stack(squares), 1))
+    np.testing.assert_allclose(found, maps.permute(0, 3, 1, 2), rtol=2e-3, atol=2e-3)
+    with pytest.raises(ValueError, match="timm/test_vit ends in no maps"):
+        Maps(**options | {"backbone": "timm/test_vit"}, side=5)
+    with pytest.raises(ValueError, match="has no blocks; choose 'last'"):
+        Maps(**options | {"layers": "blocks"}, side=5)

@@ -51,6 +51,12 @@ TRANSFORMER = {
 }
 FEATURES = {
     "activations": ("activations", BACKBONE | {"crops": 1, "layers": "all", "tap": "post"}),
+    "blocks": (
+        "activations",
+        BACKBONE
+        | {"backbone": "timm/test_convnext", "weights": "random"}
+        | {"crops": 1, "layers": "blocks", "tap": "post"},
+    ),
     "fc7": ("fc7", {"activations": "activations", "normalise": True}),
     "fne": ("fne", {"activations": "activations", "thresholds": THRESHOLDS, "clip": None}),
     "maps": ("maps", BACKBONE | {"layers": "last", "side": 2}),
@@ -75,7 +81,7 @@ if find_spec("open_clip"):
         "clip_text": ("clip_text", {"weights": "clip.safetensors", "unit": "caption"}),
     }
 # what other rows of a batch change, of networks that read several at once
-TOLERANCE = dict.fromkeys(("sentence", "clip_image", "clip_text"), 1e-5)
+TOLERANCE = dict.fromkeys(("blocks", "sentence", "clip_image", "clip_text"), 1e-5)
 
 
 def image(rng):

@@ -195,12 +195,20 @@ def test_unit_speech_needs_sisa():
         Matchmap(**PAPER | {"unit_speech": True})
 
 
-def test_image_files_are_read_by_the_network_which_learns(rng):
+@pytest.mark.parametrize(
+    ("network", "positions"), [("squeezenet1_1", 169), ("timm/test_resnet", 25)]
+)
+def test_image_files_are_read_by_the_network_which_learns(rng, network, positions):
     split = make_split(image_files(rng, 3), noise(rng, [20, 30, 40]), np.arange(3))
-    method = placed(Matchmap(**SMALL | {"image_network": "squeezenet1_1"}), split)
+    method = placed(Matchmap(**SMALL | {"image_network": network}), split)
     method.loss(drawn(method)[0]).backward()
     assert all(p.grad is not None for p in method.network["trunk"].parameters())
-    assert method.embed("image", split.views["image"]).shape == (3, 169, 20)
+    assert method.embed("image", split.views["image"]).shape == (3, positions, 20)
+
+
+def test_an_image_network_without_maps_is_refused():
+    with pytest.raises(ValueError, match="image_network: timm/test_vit ends in no maps"):
+        Matchmap(**SMALL | {"image_network": "timm/test_vit"})
 
 
 @pytest.mark.parametrize("threads", [1, 3])

@@ -481,7 +481,7 @@ def test_the_image_network_learns_in_the_second_phase_only(pictures):
     assert method.phases == 2
 
 
-@pytest.mark.parametrize("network", ["resnet50", "efficientnet_lite0"])
+@pytest.mark.parametrize("network", ["resnet50", "efficientnet_lite0", "timm/test_resnet"])
 @pytest.mark.usefixtures("small_crops")
 def test_batch_statistics_of_the_image_network_move_in_the_second_phase_only(network, rng):
     split = make_split(image_files(rng, 3), noise(rng, [20, 30, 40]), np.arange(3))

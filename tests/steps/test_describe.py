@@ -83,6 +83,13 @@ def test_features_and_datasets_are_described_too(described):
     assert kinds == ["experiments.scenes", "datasets.scenes"]
 
 
+def test_the_layers_of_a_network_are_shown_with_their_columns(described):
+    lines = described("lite0_fc7")
+    start = lines.index(["read of efficientnet_lite0"])
+    assert lines[start + 1 : start + 3] == [["layer", "first column", "end"], ["bn1", "0", "32"]]
+    assert ["bn2", "1840", "3120"] in lines
+
+
 def test_a_group_has_a_line_for_each_experiment(described):
     title, header, *lines = described("pascal")
     assert title == ["experiments.pascal: 14 experiments"]

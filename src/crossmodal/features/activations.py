@@ -13,10 +13,12 @@ from pydantic import Field, model_validator
 from torch import nn
 
 from crossmodal.features._backbone import BackboneFeature
-from crossmodal.images.backbones import NETWORKS
-from crossmodal.images.read_out import ReadOut, Tap
-from crossmodal.resources.networks import READ_OUTS
+from crossmodal.images import backbones
+from crossmodal.images.read_out import Layer, ReadOut, Tap
+from crossmodal.images.timm_read_out import TimmReadOut
 from crossmodal.resources.sizes import Extent, RowSize
+
+NAMED = {"all": "activations after convolutions", "blocks": "blocks"}
 
 
 class Activations(BackboneFeature):
@@ -28,16 +30,23 @@ class Activations(BackboneFeature):
         )
         layers: Literal["all", "blocks", "last"] = Field(
             description="Which layers are read: 'all', those that end the stem, 'blocks' and the "
-            "head, or the 'last' before the classifier, which `fc7` cuts out of the others."
+            "head, or the 'last' before the classifier, which `fc7` cuts out of the others. Of "
+            "`timm/NAME`, 'all' are its convolutions, if it has any with an activation."
         )
         tap: Tap = Field(
             description="Whether layers are read before ('pre') or after ('post') their activation."
         )
 
         @model_validator(mode="after")
-        def _check_blocks(self) -> Self:
-            if self.layers == "blocks" and not NETWORKS[self.backbone].blocks:
-                raise ValueError(f"layers: {self.backbone} has no blocks; choose 'all'")
+        def _check_layers(self) -> Self:
+            network = backbones.network(self.backbone)
+            if self.layers not in (known := [*network.columns, "last"]):
+                raise ValueError(
+                    f"layers: {self.backbone} has no {NAMED[self.layers]}; choose "
+                    f"{' or '.join(map(repr, known))}"
+                )
+            if self.tap == "pre" and not network.classifier:
+                raise ValueError(f"tap: {self.backbone} is read after its activations; set 'post'")
             return self
 
     invertible = False  # means over positions: an image made from them is another one
@@ -48,14 +57,25 @@ class Activations(BackboneFeature):
         return self.options.crops
 
     def _read_out(self, network: nn.Module) -> nn.Module:
-        blocks = NETWORKS[self.options.backbone].blocks if self.options.layers == "blocks" else ""
-        reader = ReadOut(network, self.options.tap, blocks)
-        self.layers = reader.layers
-        if self.options.layers == "last":
-            cut = reader.layers[-1].stop - NETWORKS[self.options.backbone].width
-            kept = [layer for layer in reader.layers if layer.start >= cut]
-            self.layers = [replace(x, start=x.start - cut, stop=x.stop - cut) for x in kept]
+        reader, self.layers = self._reader(network)
         return reader.to(self.device, memory_format=torch.channels_last)
+
+    def _reader(self, network: nn.Module) -> tuple[nn.Module, list[Layer]]:
+        """What reads a network, and the layers that are kept of it."""
+        o = self.options
+        if not self.facts.classifier:
+            reader = TimmReadOut(network, o.layers, self.preparation.crop)
+            return reader, reader.layers
+        reader = ReadOut(network, o.tap, self.facts.blocks if o.layers == "blocks" else "")
+        if o.layers != "last":
+            return reader, reader.layers
+        cut = reader.layers[-1].stop - self.facts.width
+        kept = [layer for layer in reader.layers if layer.start >= cut]
+        return reader, [replace(x, start=x.start - cut, stop=x.stop - cut) for x in kept]
+
+    def outline(self) -> list[Layer]:
+        """The layers that are read, without weights."""
+        return self._reader(backbones.without_memory(self.options.backbone))[1]
 
     @torch.inference_mode()
     def _values(self, squares: torch.Tensor) -> torch.Tensor:
@@ -69,13 +89,12 @@ class Activations(BackboneFeature):
         width = self.layers[-1].stop
         return {
             "layers": [astuple(layer) for layer in self.layers],
-            "one_layer": [width - NETWORKS[self.options.backbone].width, width],
+            "one_layer": [width - self.facts.width, width],
             **super().learnt(),
         }
 
     def row_size(self, extent: Extent, sources: dict[str, RowSize]) -> RowSize:
         """The columns of the layers that are read."""
-        o = self.options
-        layer = NETWORKS[o.backbone].width
-        width = layer if o.layers == "last" else READ_OUTS[o.backbone][o.layers]
+        layer, layers = self.facts.width, self.options.layers
+        width = layer if layers == "last" else self.facts.columns[layers]
         return RowSize(extent.total, width, layer=layer)

@@ -11,12 +11,11 @@ from crossmodal.features._backbone import BackboneFeature
 from crossmodal.images import backbones
 from crossmodal.images.read_out import ReadOut, fold
 from crossmodal.options import Count
-from crossmodal.resources.networks import READ_OUTS
 from crossmodal.resources.sizes import Extent, RowSize
 
 
 class Maps(BackboneFeature):
-    """Rectified maps, float16 (n, channels, side, side)."""
+    """Rectified maps, of `timm/NAME` as they are, float16 (n, channels, side, side)."""
 
     class Options(BackboneFeature.Options):
         layers: Literal["last", "blocks"] = Field(
@@ -29,7 +28,12 @@ class Maps(BackboneFeature):
 
         @model_validator(mode="after")
         def _check_blocks(self) -> Self:
-            if self.layers == "blocks" and not backbones.NETWORKS[self.backbone].blocks:
+            network = backbones.network(self.backbone)
+            if not network.maps_width:
+                raise ValueError(
+                    f"backbone: {self.backbone} ends in no maps; choose a convolutional network"
+                )
+            if self.layers == "blocks" and not network.blocks:
                 raise ValueError(f"layers: {self.backbone} has no blocks; choose 'last'")
             return self
 
@@ -38,9 +42,9 @@ class Maps(BackboneFeature):
     def _read_out(self, network: nn.Module) -> nn.Module:
         o = self.options
         if o.layers == "blocks":
-            blocks = backbones.NETWORKS[o.backbone].blocks
-            return ReadOut(network, "post", blocks, o.side).to(self.device)
-        return backbones.Maps(fold(network), o.backbone).eval().to(self.device)
+            return ReadOut(network, "post", self.facts.blocks, o.side).to(self.device)
+        trunk = fold(network) if self.facts.classifier else network
+        return backbones.Maps(trunk, o.backbone).eval().to(self.device)
 
     @torch.inference_mode()
     def _values(self, squares: torch.Tensor) -> torch.Tensor:
@@ -50,6 +54,6 @@ class Maps(BackboneFeature):
     def row_size(self, extent: Extent, sources: dict[str, RowSize]) -> RowSize:
         """Channels and cells."""
         o = self.options
-        last = backbones.NETWORKS[o.backbone].maps_width
-        width = last if o.layers == "last" else READ_OUTS[o.backbone][o.layers]
+        last = o.layers == "last"
+        width = self.facts.maps_width if last else self.facts.columns[o.layers]
         return RowSize(extent.total, width * o.side**2, 2)

@@ -1,108 +1,69 @@
-"""Convolutional networks trained on ImageNet, without the final classification layer.
+"""Networks of images, without the final classification layer.
 
-The networks are torchvision's, and timm's EfficientNet-Lite. What is read of them is in
-`crossmodal.images.read_out`, where their weights come from in `crossmodal.images.weights`.
+The networks are those of the papers, and any of timm's by name. What is read of them is in
+`crossmodal.images.read_out` and `timm_read_out`, where their weights come from in `weights`.
 """
 
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Annotated
 
 import torch
+from pydantic import AfterValidator
 from torch import Tensor, nn
 
-from crossmodal.errors import CrossmodalError
-from crossmodal.images.crops import Preparation
-
-Name = Literal[
-    "vgg16",
-    "vgg19",
-    "resnet50",
-    "squeezenet1_1",
-    "efficientnet_lite0",
-    "efficientnet_lite1",
-    "efficientnet_lite2",
-]
+from crossmodal.errors import CrossmodalError, unknown
+from crossmodal.images import timm_networks
+from crossmodal.images.network_facts import NETWORKS, Network
 
 
-@dataclass(frozen=True)
-class Network:
-    """Facts about a network.
+def network(name: str) -> Network:
+    """Facts about one of the papers' networks, or about `timm/NAME`.
 
-    Args:
-        library: Where its architecture comes from.
-        architecture: Its name there.
-        classifier: The final classification layer, which is left out.
-        width: Width of the customary one-layer embedding (FC7), which ends the read-out: fc7, the
-            pooled last block or head, both expansions of the last fire module.
-        maps_width: Channels of its last convolutional maps.
-        maps: Module with these maps, rectified, before any pooling; of timm's they end
-            `forward_features`.
-        blocks: Pattern of the modules that end the stem, a block or the head; empty if the network
-            has no blocks.
-        preparation: How images are prepared for it.
+    Raises:
+        ValueError: If there is none of this name; the message proposes similar ones.
     """
-
-    library: Literal["torchvision", "timm"]
-    architecture: str
-    classifier: str
-    width: int
-    maps_width: int
-    maps: str = ""
-    blocks: str = ""
-    preparation: Preparation = field(default_factory=Preparation)
+    if name.startswith(timm_networks.PREFIX):
+        return timm_networks.facts(name.removeprefix(timm_networks.PREFIX))
+    if name not in NETWORKS:
+        raise ValueError(f"{unknown(name, NETWORKS)}; or timm/NAME, any of timm's networks")
+    return NETWORKS[name]
 
 
-def _efficientnet_lite(size: int, side: int, crop: int) -> Network:
-    return Network(
-        "timm",
-        f"tf_efficientnet_lite{size}",
-        "classifier",
-        width=1280,
-        maps_width=1280,
-        blocks=r"bn1|blocks\.\d+\.\d+|bn2",
-        preparation=Preparation(side, crop, mean=(127 / 255,) * 3, deviation=(128 / 255,) * 3),
-    )
+def _known(name: str) -> str:
+    network(name)
+    return name
 
 
-NETWORKS = {
-    "vgg16": Network("torchvision", "vgg16", "classifier.6", 4096, 512, "features.29"),
-    "vgg19": Network("torchvision", "vgg19", "classifier.6", 4096, 512, "features.35"),
-    "resnet50": Network(
-        "torchvision", "resnet50", "fc", 2048, 2048, "layer4", blocks=r"relu|layer\d\.\d"
-    ),
-    "squeezenet1_1": Network(
-        "torchvision",
-        "squeezenet1_1",
-        "classifier",
-        512,
-        512,
-        "features.12",
-        blocks=r"features\.(1|3|4|6|7|9|10|11|12)",
-    ),
-    # the crop is 224/256 of the square, or what the network was published with
-    "efficientnet_lite0": _efficientnet_lite(0, 256, 224),
-    "efficientnet_lite1": _efficientnet_lite(1, 272, 240),
-    "efficientnet_lite2": _efficientnet_lite(2, 292, 260),
-}
+Name = Annotated[str, AfterValidator(_known)]
+
+
+def without_memory(name: Name) -> nn.Module:
+    """A network without its classifier on the device `meta`: its shapes alone."""
+    facts = network(name)
+    if not facts.classifier:
+        return timm_networks.without_memory(facts.architecture)
+    with torch.device("meta"):  # spares the library's own initialisation
+        made = _architecture(facts)
+    made.set_submodule(facts.classifier, nn.Identity())
+    return made.eval().requires_grad_(False)
 
 
 def untrained(name: Name) -> nn.Module:
     """A network without its classifier and with unset weights, for evaluation only."""
-    with torch.device("meta"):  # spares the library's own initialisation
-        network = _architecture(NETWORKS[name])
-    network.set_submodule(NETWORKS[name].classifier, nn.Identity())
-    return network.to_empty(device="cpu").eval().requires_grad_(False)
+    facts = network(name)
+    if not facts.classifier:  # what timm computes beside the weights must be set
+        return timm_networks.architecture(facts.architecture)
+    return without_memory(name).to_empty(device="cpu")
 
 
-def _architecture(network: Network) -> nn.Module:
-    if network.library == "timm":
+def _architecture(facts: Network) -> nn.Module:
+    if facts.library == "timm":
         from timm import create_model
 
-        return create_model(network.architecture)
+        return create_model(facts.architecture)
     from torchvision.models import get_model
 
-    return get_model(network.architecture, weights=None)
+    return get_model(facts.architecture, weights=None)
 
 
 def make_network(name: Name, path: Path | None, seed: int) -> nn.Module:
@@ -111,12 +72,15 @@ def make_network(name: Name, path: Path | None, seed: int) -> nn.Module:
 
 
 def random_network(name: Name, seed: int) -> nn.Module:
-    """A network whose activations are of order one for inputs of order one.
+    """A network whose activations are of order one for inputs of order one; `timm/NAME` as timm
+    draws it.
 
     Source: He et al., Delving deep into rectifiers (2015), eq. 10.
     """
-    network, generator = untrained(name), torch.Generator().manual_seed(seed)
-    for module in network.modules():
+    if not network(name).classifier:
+        return timm_networks.architecture(network(name).architecture, seed)
+    made, generator = untrained(name), torch.Generator().manual_seed(seed)
+    for module in made.modules():
         if isinstance(module, nn.Conv2d | nn.Linear):
             nn.init.kaiming_normal_(module.weight, nonlinearity="relu", generator=generator)
             if module.bias is not None:
@@ -125,7 +89,7 @@ def random_network(name: Name, seed: int) -> nn.Module:
             module.reset_parameters()
             # damped residual branches, or each sum with a shortcut would double the variance
             nn.init.constant_(module.weight, 0.5**0.5)
-    return network
+    return made
 
 
 def trained_network(name: Name, path: Path) -> nn.Module:
@@ -145,13 +109,22 @@ def trained_network(name: Name, path: Path) -> nn.Module:
         state = load_file(path)
     except (OSError, SafetensorError) as error:
         raise CrossmodalError(f"{path}: not a safetensors file of weights: {error}") from error
-    network = untrained(name)
-    state = {k: v for k, v in state.items() if not k.startswith(f"{NETWORKS[name].classifier}.")}
+    made = untrained(name)
+    state = {key: value for key, value in state.items() if not _classifies(name, key, made)}
     # the number of batches seen, absent from old files and unused in evaluation
-    needed = {k: v for k, v in network.state_dict().items() if not k.endswith("_batches_tracked")}
+    needed = {k: v for k, v in made.state_dict().items() if not k.endswith("_batches_tracked")}
     _check_fit(name, path, needed, state)
-    network.load_state_dict(state, strict=False)
-    return network
+    made.load_state_dict(state, strict=False)
+    return made
+
+
+def _classifies(name: Name, key: str, made: nn.Module) -> bool:
+    """Whether a weight belongs to the classifier, which is left out."""
+    if classifier := network(name).classifier:
+        return key.startswith(f"{classifier}.")
+    said = made.pretrained_cfg.get("classifier") or ()
+    classifiers = [said] if isinstance(said, str) else said
+    return key not in made.state_dict() and any(key.startswith(f"{c}.") for c in classifiers)
 
 
 def _check_fit(name: str, path: Path, needed: dict[str, Tensor], state: dict[str, Tensor]) -> None:
@@ -166,16 +139,16 @@ def _check_fit(name: str, path: Path, needed: dict[str, Tensor], state: dict[str
             shown = ", ".join(sorted(keys)[:5]) + (", ..." if len(keys) > 5 else "")
             raise CrossmodalError(
                 f"{path}: {len(keys)} weights of {name} {problem}: {shown}; give a file with the "
-                f"keys of {NETWORKS[name].library}'s state dict of {NETWORKS[name].architecture}"
+                f"keys of {network(name).library}'s state dict of {network(name).architecture}"
             )
 
 
 class Vectors(nn.Module):
     """A network as a function from images to its customary one-layer embedding, (n, width)."""
 
-    def __init__(self, network: nn.Module, name: Name) -> None:
+    def __init__(self, trunk: nn.Module, name: Name) -> None:
         super().__init__()
-        self.network, self.width = network, NETWORKS[name].width
+        self.network, self.width = trunk, network(name).width
 
     def forward(self, images: Tensor) -> Tensor:
         """Of images (n, 3, h, w)."""
@@ -186,17 +159,19 @@ class Vectors(nn.Module):
 class Maps(nn.Module):
     """A network as a function from images to its last convolutional maps, (n, width, h, w)."""
 
-    def __init__(self, network: nn.Module, name: Name) -> None:
+    def __init__(self, trunk: nn.Module, name: Name) -> None:
         super().__init__()
-        if node := NETWORKS[name].maps:
+        self.channels_last = getattr(trunk, "output_fmt", "") == "NHWC"
+        if node := network(name).maps:
             from torchvision.models.feature_extraction import create_feature_extractor
 
-            self.network = create_feature_extractor(network, {node: "maps"})
+            self.network = create_feature_extractor(trunk, {node: "maps"})
         else:
-            self.network = network
+            self.network = trunk
 
     def forward(self, images: Tensor) -> Tensor:
         """Of images (n, 3, h, w)."""
         if hasattr(self.network, "forward_features"):
-            return self.network.forward_features(images)
+            maps = self.network.forward_features(images)
+            return maps.permute(0, 3, 1, 2) if self.channels_last else maps
         return self.network(images)["maps"]

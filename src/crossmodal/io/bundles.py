@@ -4,10 +4,12 @@ Keys of the metadata are the names of these files, `config.json` or `1_Pooling/c
 facts, which have no dot: source, revision, sha256, licence. Nothing in such a file is run.
 """
 
+import pickle
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import torch
 
@@ -49,6 +51,18 @@ def read_tensors(path: Path) -> dict[str, torch.Tensor]:
         return load_file(path)
     except (OSError, SafetensorError) as error:
         raise CrossmodalError(f"{path}: not a safetensors file of weights: {error}") from error
+
+
+def read_checkpoint(path: Path) -> dict[str, Any]:
+    """A file of PyTorch's, read without running anything that it holds.
+
+    Raises:
+        CrossmodalError: If it is not one, or holds more than tensors and numbers.
+    """
+    try:
+        return torch.load(path, map_location="cpu", weights_only=True)
+    except (OSError, EOFError, RuntimeError, ValueError, pickle.UnpicklingError) as error:
+        raise CrossmodalError(f"{path}: not a file of weights ({error}); get it again") from error
 
 
 @contextmanager

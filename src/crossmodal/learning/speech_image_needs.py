@@ -5,7 +5,7 @@ from crossmodal.images.prefetch import AHEAD
 from crossmodal.learning.speech_image_options import SpeechImageOptions
 from crossmodal.resources.fits import training
 from crossmodal.resources.needs import MB, Resources
-from crossmodal.resources.networks import IMAGE_NETWORKS, SPEECH_NETWORKS, Workload
+from crossmodal.resources.networks import SPEECH_NETWORKS, Workload
 from crossmodal.resources.sizes import FitSize, decoding
 
 WORKERS = 7  # decode image files; with the process that learns, a job has eight threads
@@ -24,7 +24,7 @@ def encoders(options: SpeechImageOptions, size: FitSize) -> Workload:
         network.units * o.width * frames,
         network.products * o.width**2 * frames,
     )
-    return work + IMAGE_NETWORKS[o.image_network] if o.image_network else work
+    return work + backbones.network(o.image_network).work if o.image_network else work
 
 
 def training_on_clips(
@@ -44,7 +44,7 @@ def training_on_clips(
     if not options.image_network:
         placed = size.train["image"].bytes
         return needed.but(gpu_memory=needed.gpu_memory - size.placed + placed)
-    crop = backbones.NETWORKS[options.image_network].preparation.crop
+    crop = backbones.network(options.image_network).preparation.crop
     batch = 3 * crop**2 * options.batch
     seconds = passes * size.items * decoding(size.stored["image"].steps) / WORKERS
     return needed.but(

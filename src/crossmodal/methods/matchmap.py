@@ -72,6 +72,11 @@ class Matchmap(SpeechImageMethod):
                 raise ValueError("unit_speech: only with similarity sisa; set it to false")
             if self.image_network and self.input_norm != "raw":
                 raise ValueError("input_norm: image files have no features to scale; set it to raw")
+            if self.image_network and not backbones.network(self.image_network).maps_width:
+                raise ValueError(
+                    f"image_network: {self.image_network} ends in no maps; choose a convolutional "
+                    "network"
+                )
             return self
 
     image_shapes = ("maps", "vector")
@@ -87,7 +92,7 @@ class Matchmap(SpeechImageMethod):
         if options.image_network:
             trunk = backbones.Maps(self.trunk(), options.image_network)
             parts["trunk"] = trunk.requires_grad_()
-            channels = backbones.NETWORKS[options.image_network].maps_width
+            channels = backbones.network(options.image_network).maps_width
         else:
             features = views["image"].features
             parts["scaler"] = Scaler(math.prod(features.shape[1:]), options.input_norm)

