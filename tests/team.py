@@ -30,7 +30,7 @@ class Team:
             port = free.getsockname()[1]
         ranks = [partial(_as_rank, rank, self.size, port) for rank in range(self.size)]
         waiting = [self.pool.submit(as_rank, function, *given) for as_rank in ranks]
-        return [answer.result(timeout=60) for answer in waiting]
+        return [answer.result(timeout=300) for answer in waiting]
 
 
 def _as_rank(rank, size, port, function, *given):
