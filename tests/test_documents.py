@@ -9,8 +9,8 @@ import yaml
 from typer.main import get_command
 
 from crossmodal.cli import app
-from crossmodal.config import plugins
-from crossmodal.config.params import Params
+from crossmodal.config import params, plugins
+from crossmodal.config.overlays import read_files
 from crossmodal.nn.sentence_transformer import OFFICIAL
 from tests.project_params import PARAMS
 
@@ -99,19 +99,21 @@ def test_the_networks_of_params_yaml_have_weights_that_anybody_gets():
     assert named == {"imagenet", "official", *OFFICIAL}
 
 
-def test_the_example_of_another_encoder_reads_what_the_page_says():
-    (example,) = blocks(ROOT / "docs/encoders.md", "yaml")
-    said = yaml.safe_load(example)["features"]
-    params = yaml.safe_load((ROOT / "params.yaml").read_text())
-    found = Params(**params | {"features": params["features"] | said})
-    stated = {name: found.plugin("features", name) for name in said}
+def test_the_overlays_of_the_page_on_encoders_are_valid(tmp_path):
+    files = [tmp_path / "timm.yaml", tmp_path / "clip.yaml"]
+    for path, text in zip(files, blocks(ROOT / "docs/encoders.md", "yaml"), strict=True):
+        path.write_text(text)
+    # the check of all of params.yaml, which takes long, is left out
+    found = params.Params(**read_files([ROOT / "params.yaml", *files]))
+    shown = [found.experiments[e] for e in found.tables["flickr8k_classes_clip"].experiments]
+    assert [e.method for e in shown] == ["sam", "fast_cmolrs", "frozen"]
+    assert shown[-1].row() == "CLIP ViT-B/32, trained on 2 billion pairs (LAION-2B)"
     made = {
-        name: plugins.make("features", *facts.values(), f"features.{name}")
-        for name, facts in stated.items()
+        name: plugins.make("features", *found.plugin("features", name).values(), name)
+        for name in read_files(files)["features"]
     }
     read = made["dinov2_activations"]
-    assert {feature.of for feature in made.values()} == {(), ("dinov2_activations",)}
-    assert f"weights: imagenet     # {read.weights}\n" in example
+    assert f"weights: imagenet     # {read.weights}\n" in files[0].read_text()
     assert read.weights in "".join(blocks(ROOT / "docs/encoders.md", "sh"))
     assert len(read.outline()) == 12 + 1
 

