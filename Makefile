@@ -4,6 +4,7 @@
 # make test-pythons: run the tests on every Python from 3.11 to 3.14 that is on this machine
 # make test-browser: run the tests of pages in Chromium, which is there or which Playwright fetches
 # make test-kubernetes: plan the workflow's jobs as pods
+# make test-mteb: compare mteb's numbers with ours
 # make test-slurm: start a Slurm on this machine (root, Debian), run the workflow's jobs through it
 # make docs:   run the tour and build the documentation's site, site/index.html
 # make lint:   formatters and linters, as CI runs them
@@ -29,7 +30,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # compiled modules are kept, or each of the many processes compiles all that it imports again
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: tables test test-workflow test-pythons test-browser test-kubernetes test-slurm
+.PHONY: tables test test-workflow test-pythons test-browser test-kubernetes test-mteb test-slurm
 .PHONY: docs lint quote pictures lock lock-check
 
 tables: $(VENV)/installed
@@ -56,6 +57,9 @@ test-browser: $(VENV)/installed-dev
 
 test-kubernetes: $(VENV)/installed-cluster
 	pytest tests/cluster/test_kubernetes.py
+
+test-mteb: $(VENV)/installed-mteb
+	pytest tests/integrations
 
 test-slurm: $(VENV)/installed-cluster
 	trap tests/cluster/stop_slurm.sh EXIT; tests/cluster/start_slurm.sh && pytest -m slurm
@@ -93,6 +97,11 @@ $(VENV)/installed-dev: $(VENV)/installed requirements-dev.lock
 # apart from the tests' environment, since every Snakemake imports the executors that are there
 $(VENV)/installed-cluster: $(VENV)/installed-dev requirements-cluster.lock
 	$(call install,-r requirements-cluster.lock)
+	touch $@
+
+# apart from the tests' environment, since mteb brings large libraries that others import if present
+$(VENV)/installed-mteb: $(VENV)/installed-dev requirements-mteb.lock
+	$(call install,-r requirements-mteb.lock)
 	touch $@
 
 $(VENV)/installed-docs: $(VENV)/installed requirements-docs.lock

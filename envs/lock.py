@@ -32,6 +32,7 @@ LOCKS = {
     "requirements-dev.lock": ("dev",),
     "requirements-cluster.lock": ("workflow", "serve", "kubernetes", "slurm"),
     "requirements-docs.lock": ("docs",),
+    "requirements-mteb.lock": ("workflow", "serve", "mteb"),
 }
 CONDA = "envs/crossmodal.yaml"
 CONDA_HEAD = """\
@@ -44,8 +45,9 @@ dependencies:
   - pip:
 """
 CUDA_ONLY = re.compile(r"(cuda|nvidia)-|triton==")
-# published as source alone; immutables for Python 3.14, where it takes a C compiler
-SOURCES = {"antlr4-python3-runtime", "connection-pool", "immutables"}
+# published as source alone; with a C compiler, immutables for Python 3.14 and pytrec-eval-terrier
+# for Linux on ARM
+SOURCES = {"antlr4-python3-runtime", "connection-pool", "immutables", "pytrec-eval-terrier"}
 NO_ANSWER = re.compile(r"error sending request|Request failed after")
 COMPILE = ("uv", "pip", "compile", "pyproject.toml", "--quiet", "--no-header", "--no-annotate")
 MACOS = {"MACOSX_DEPLOYMENT_TARGET": "14.0"}

@@ -52,6 +52,21 @@ CALLS = {
             *(True, 2, Path("nets"), Path("params.yaml"), []),
         ],
     ),
+    "mteb": (
+        [
+            "model",
+            "--tasks",
+            "scenes",
+            "--tasks",
+            "CIFAR10",
+            "--split",
+            "train",
+            "--weights",
+            "nets",
+        ],
+        "run_mteb.run_mteb",
+        [Path("model"), ["scenes", "CIFAR10"], "train", Path("results/mteb"), Path("nets")],
+    ),
     "plan": (
         ["--suite", "demo", "--json"],
         "plan.plan",

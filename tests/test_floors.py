@@ -12,6 +12,7 @@ FLOORS = [
     {"__main__"},
     {"cli"},
     {"steps"},
+    {"integrations"},
     {"methods", "reporting", "search"},
     {"api"},
     {"learning", "features", "workflow"},

@@ -6,7 +6,7 @@ import yaml
 
 ROOT = Path(__file__).parents[1]
 RULE = re.compile(r"^rule (\w+):\n(.*?)(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
-OTHERS = ("requirements-dev.lock", "requirements-cluster.lock", "requirements-docs.lock")
+OTHERS = tuple(f"requirements-{name}.lock" for name in ("dev", "cluster", "docs", "mteb"))
 PIN = re.compile(r"^([A-Za-z0-9_.-]+)==([^ ;]+)")
 
 

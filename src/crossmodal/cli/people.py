@@ -245,6 +245,29 @@ def search(
     """
 
 
+@runs("steps.run_mteb:run_mteb")
+def mteb(
+    model: Annotated[Path, typer.Argument(help="Model folder: models/<experiment>/seed<n>.")],
+    tasks: Annotated[
+        list[str],
+        typer.Option(
+            help="One of mteb's tasks, a key of `datasets`, or the folder of a prepared dataset; "
+            "may be given several times.",
+            autocompletion=_datasets,
+        ),
+    ],
+    split: Annotated[str, typer.Option(help="Split of prepared datasets.")] = "test",
+    output: Annotated[Path, typer.Option(help="Folder of the results, in mteb's layout.")] = Path(
+        "results/mteb"
+    ),
+    weights: Weights = WEIGHTS,
+) -> None:
+    """Measure a model by mteb's evaluator, in mteb's tasks or on a prepared dataset.
+
+    mteb's result files are written; it needs `crossmodal[mteb]`, and mteb's own tasks a network.
+    """
+
+
 @runs("steps.serve:serve")
 def serve(
     models: Annotated[list[Path], typer.Argument(help="Model folders, side by side on the page.")],

@@ -1,0 +1,10 @@
+"""mteb, the Massive Text Embedding Benchmark: our models in its tasks, our datasets as its tasks.
+
+Importing it needs the extra `crossmodal[mteb]`. Our speech is mteb's audio.
+"""
+
+from crossmodal.integrations.mteb.chosen_tasks import check_task, tasks_of
+from crossmodal.integrations.mteb.models import load_model
+from crossmodal.integrations.mteb.tasks import retrieval_tasks
+
+__all__ = ["check_task", "load_model", "retrieval_tasks", "tasks_of"]

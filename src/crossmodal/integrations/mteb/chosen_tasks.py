@@ -1,0 +1,81 @@
+"""Which tasks a name means for a model, and whether the model can do them."""
+
+import importlib.util
+from pathlib import Path
+
+import mteb
+from mteb.abstasks import AbsTask, AbsTaskRetrieval
+
+from crossmodal.config import plugins
+from crossmodal.data.prepared import PREPARED, Prepared, is_prepared
+from crossmodal.data.split import label_names
+from crossmodal.errors import CrossmodalError
+from crossmodal.integrations.mteb.models import Encoder, SearchModel
+from crossmodal.integrations.mteb.tasks import PreparedRetrieval, Relevance, Unit, retrieval_tasks
+from crossmodal.learning.model import Model
+
+
+def tasks_of(name: str, model: Model, split: str = "test") -> list[AbsTask]:
+    """The tasks of a name: of mteb, or of a prepared dataset as the model's own run reads it.
+
+    For a dataset, relevant is what was so in the run: the own item, or for a method that learns
+    from categories what is of the same category, or has a label in common.
+
+    Args:
+        name: Name of one of mteb's tasks, a key of `datasets`, or the folder of a prepared dataset.
+        model: The model that will be measured.
+        split: Split of a prepared dataset.
+
+    Raises:
+        CrossmodalError: If there is no such task and no such dataset.
+    """
+    folder = PREPARED / name if is_prepared(name) else Path(name)
+    if not (folder / "items.csv").exists():
+        return [_task(name)]
+    relevance: Relevance = "item"
+    if model.method.task == "category" and label_names(Prepared(folder), model.facts["relevance"]):
+        relevance = model.facts["relevance"]
+    unit = _text_unit(model)
+    return retrieval_tasks(folder, model.modalities, relevance=relevance, unit=unit, split=split)
+
+
+def check_task(task: AbsTask, model: Encoder | SearchModel) -> None:
+    """Refuse a task that a model cannot do, before anything is downloaded.
+
+    Raises:
+        CrossmodalError: If the task is about a modality that the model does not embed, or wants an
+            encoder where only the score of two items is known.
+    """
+    name, about = task.metadata.name, task.metadata.modalities
+    known = model.mteb_model_meta.modalities
+    if not {*about} <= {*known}:
+        raise CrossmodalError(
+            f"{name}: the task is about {' and '.join(about)}, the model embeds "
+            f"{' and '.join(known)}; choose another task"
+        )
+    own = isinstance(task, PreparedRetrieval)
+    if "audio" in about and not own and not importlib.util.find_spec("torchcodec"):
+        raise CrossmodalError(f"{name}: mteb decodes sound with torchcodec: pip install torchcodec")
+    if isinstance(model, SearchModel) and not isinstance(task, AbsTaskRetrieval):
+        raise CrossmodalError(
+            f"{name}: the model scores pairs by a function of its own, so that it can search, but "
+            "not encode; choose a retrieval task"
+        )
+
+
+def _task(name: str) -> AbsTask:
+    try:
+        return mteb.get_task(name)
+    except KeyError as error:
+        raise CrossmodalError(
+            f"{name}: no prepared dataset (a key of `datasets` in {PREPARED}/, or a folder with "
+            f"items.csv) and none of mteb's tasks: {error.args[0]}"
+        ) from error
+
+
+def _text_unit(model: Model) -> Unit:
+    """Whether the model was fitted on captions, or on all captions of an item together."""
+    if "text" not in model.modalities:
+        return "caption"
+    made_by = model.features["text"]["extractor"]
+    return plugins.make("features", made_by["plugin"], made_by["options"], "options").unit

@@ -1,0 +1,82 @@
+"""Measure a model in mteb's tasks, or by mteb's evaluator on a prepared dataset."""
+
+from pathlib import Path
+from typing import Any
+
+from crossmodal.errors import CrossmodalError
+from crossmodal.io.text_table import print_table
+
+HIT_RATES = (1, 5, 10)
+
+
+def run_mteb(folder: Path, tasks: list[str], split: str, output: Path, weights: Path) -> None:
+    """Write mteb's result file of each task, and print its main numbers.
+
+    Args:
+        folder: The model folder.
+        tasks: Names of mteb's tasks, keys of `datasets`, or folders of prepared datasets.
+        split: Split of prepared datasets.
+        output: Folder of the results, in mteb's own layout.
+        weights: Folder of networks' weights.
+
+    Raises:
+        CrossmodalError: If mteb is not installed, a task is unknown or cannot be downloaded, or the
+            model does not embed what it is about.
+    """
+    try:
+        import datasets
+        import mteb
+
+        from crossmodal.integrations.mteb import check_task, load_model, tasks_of
+    except ImportError as error:
+        raise CrossmodalError(f"mteb needs {error.name}: pip install 'crossmodal[mteb]'") from error
+    datasets.disable_progress_bars()
+    model, cache = load_model(folder, weights), mteb.ResultCache(output)
+    found = [task for name in tasks for task in tasks_of(name, model.model, split)]
+    for task in found:
+        check_task(task, model)
+    for task in found:
+        _load(task)
+        result = mteb.evaluate(
+            model,
+            task,
+            cache=cache,
+            co2_tracker=False,
+            overwrite_strategy="always",
+            show_progress_bar=False,
+            encode_kwargs={"show_progress_bar": False},
+        )
+        _print(result.task_results[0])
+        print(cache.get_task_result_path(task.metadata.name, model.mteb_model_meta))
+        task.unload_data()
+
+
+def _load(task: Any) -> None:
+    """Download the data of a task, unless they are there."""
+    try:
+        task.load_data()
+    except CrossmodalError:
+        raise
+    except Exception as error:  # the libraries of the download raise anything
+        raise CrossmodalError(
+            f"{task.metadata.name}: mteb cannot load its data "
+            f"({type(error).__name__}: {str(error).splitlines()[0]}); they are downloaded once, "
+            "into the folder that HF_HOME names: check the network and run the same command again"
+        ) from error
+
+
+def _print(result: Any) -> None:
+    """The scores of each split and language."""
+    rows = [
+        (split, scores["hf_subset"], f"{scores['main_score']:.5f}", *_hit_rates(scores))
+        for split, found in result.scores.items()
+        for scores in found
+    ]
+    columns = ("split", "subset", "main score", *(f"R@{k}" for k in HIT_RATES))
+    print_table(result.task_name, columns, rows)
+
+
+def _hit_rates(scores: dict[str, float]) -> list[str]:
+    """Percentages, where the task is one of retrieval."""
+    found = (scores.get(f"hit_rate_at_{k}") for k in HIT_RATES)
+    return ["" if rate is None else f"{100 * rate:.3f}" for rate in found]

@@ -1,0 +1,174 @@
+"""mteb's numbers are ours: R@K and mAP, one model of each family, on images, texts and speech."""
+
+import json
+import os
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+os.environ["HF_HUB_OFFLINE"] = "1"  # read when mteb is imported
+mteb = pytest.importorskip("mteb", reason="`make test-mteb` installs it")
+
+from crossmodal.cli import app  # noqa: E402
+from crossmodal.errors import CrossmodalError  # noqa: E402
+from crossmodal.integrations.mteb import (  # noqa: E402
+    check_task,
+    load_model,
+    retrieval_tasks,
+    tasks_of,
+)
+from crossmodal.reporting.embeddings import read_embeddings  # noqa: E402
+from crossmodal.steps.evaluate import evaluate  # noqa: E402
+from tests import test_load  # noqa: E402
+from tests.methods import test_multimodal_embedding  # noqa: E402
+
+ROOT = Path(__file__).parents[2]
+COSINE = test_multimodal_embedding.OPTIONS
+FAMILIES = {
+    "cca": "Encoder",
+    "sam": "Encoder",
+    "vase": "Encoder",
+    "sh": "Encoder",
+    "order": "SearchModel",
+    "cmolrs": "SearchModel",
+    "misa": "SearchModel",
+    "sisa": "SearchModel",
+}
+MODELS = test_load.MODELS | {
+    "sh": ("multimodal_embedding", {"image": "fne", "text": "tokens"}, COSINE)
+}
+RECALLS = {f"R@{k}": f"hit_rate_at_{k}" for k in (1, 5, 10)}
+QUICK = {"cache": None, "show_progress_bar": False, "co2_tracker": False}
+BATCHES = {"batch_size": 4, "show_progress_bar": False}  # fewer than there are items
+
+
+@pytest.fixture(scope="module")
+def studio(tmp_path_factory):
+    """All models, fitted on twelve items, and twenty items to test on."""
+    with pytest.MonkeyPatch.context() as patch:
+        splits = ["train"] * 12 + ["validation"] * 6 + ["test"] * 20
+        patch.setattr(test_load, "SPLITS", splits)
+        models = {name: MODELS[name] for name in FAMILIES}
+        yield from test_load.make_studio(tmp_path_factory.mktemp("studio"), models)
+
+
+@pytest.fixture
+def project(studio, tmp_path, monkeypatch):
+    """The folder that the page's examples speak of."""
+    for link, target in {
+        "data/prepared/scenes": "prepared",
+        "data/raw/weights": "weights",
+        "models/scenes_sam/seed0": "models/sam",
+        "models/scenes_order/seed0": "models/order",
+    }.items():
+        (tmp_path / link).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / link).symlink_to(studio.root / target)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    return tmp_path
+
+
+def has_ties(studio, name, direction):
+    embedded = read_embeddings(studio.root / f"{name}.h5")
+    scores = embedded.scorer("test", *direction)(slice(None)).astype(np.float32)
+    return any(len(np.unique(row)) < len(row) for row in scores)
+
+
+def measured(model, task):
+    result = mteb.evaluate(model, task, encode_kwargs=BATCHES, **QUICK)
+    return result.task_results[0].scores["test"][0]
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_the_numbers_of_mteb_are_ours(studio, tmp_path, name):
+    metrics = tmp_path / "metrics.json"
+    evaluate({"code": ""}, metrics, studio.root / f"{name}.h5", seed=0)
+    ours = json.loads(metrics.read_text())["test"]
+    model = load_model(studio.root / "models" / name, studio.root / "weights")
+    assert type(model).__name__ == FAMILIES[name]
+    own = tasks_of(str(studio.dataset.folder), model.model)
+    unit = "item" if name in ("cca", "sam", "cmolrs") else "caption"
+    by_item = retrieval_tasks(studio.dataset.folder, model.model.modalities, unit=unit)
+    by_category = model.model.method.task == "category"
+    assert {task.relevance for task in own} == {"category" if by_category else "item"}
+    for task in (*own, *by_item):
+        assert not has_ties(studio, name, task.direction)
+        theirs, mine = measured(model, task), ours["-to-".join(task.direction)]
+        if task.relevance == "item":
+            pairs = [(mine[r] / 100, theirs[rate]) for r, rate in RECALLS.items()]
+        else:
+            pairs = [(mine["mAP"], theirs["main_score"])]
+        for expected, found in pairs:
+            assert found == pytest.approx(expected, abs=1e-5)
+
+
+def test_a_search_model_ranks_again_what_another_found(studio):
+    model = load_model(studio.root / "models/order", studio.root / "weights")
+    (task, _) = retrieval_tasks(studio.dataset.folder)
+    task.load_data()
+    data = task.dataset["default"]["test"]
+    how = {"task_metadata": task.metadata, "encode_kwargs": BATCHES}
+    model.index(data["corpus"], **how)
+    every = model.search(data["queries"], top_k=100, **how)
+    few = {query: sorted(found)[:3] for query, found in every.items()}
+    again = model.search(data["queries"], top_k=2, top_ranked=few, **how)
+    for query, found in again.items():
+        best = sorted(few[query], key=every[query].get, reverse=True)[:2]
+        assert found == {document: every[query][document] for document in best}
+
+
+def test_the_page_s_examples_run(project, capsys):
+    page = (ROOT / "docs/mteb.md").read_text()
+    blocks = re.findall(r"^```(\w+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert [language for language, _ in blocks] == ["sh", "python"]
+    (_, command), (_, program) = blocks
+    assert command.startswith("crossmodal ")
+    found = CliRunner().invoke(app, command.split()[1:], catch_exceptions=False)
+    assert found.exit_code == 0
+    written = [Path(line) for line in found.output.splitlines() if line.endswith(".json")]
+    assert [path.stem for path in written] == [
+        "scenes-image-to-text-by-category",
+        "scenes-text-to-image-by-category",
+    ]
+    scores = [json.loads(path.read_text())["scores"]["test"][0] for path in written]
+    exec(compile(program, "docs/mteb.md", "exec"), {})
+    printed = [line.split() for line in capsys.readouterr().out.splitlines() if "-to-" in line]
+    assert [float(line[-1]) for line in printed[:2]] == [s["main_score"] for s in scores]
+    assert [line[0] for line in printed[2:]] == ["mteb/baseline-random-encoder"] * 2
+
+
+def test_a_model_whose_rows_depend_on_the_rows_beside_them_is_refused(monkeypatch):
+    method = SimpleNamespace(options=SimpleNamespace(score_norm="test_z"))
+    fitted = SimpleNamespace(method=method)
+    monkeypatch.setattr("crossmodal.integrations.mteb.models.load", lambda *_: fitted)
+    with pytest.raises(CrossmodalError, match="train with another `score_norm`"):
+        load_model(Path("model"))
+
+
+def test_sound_of_mteb_s_own_tasks_needs_a_decoder(studio, monkeypatch):
+    model = load_model(studio.root / "models/misa", studio.root / "weights")
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    check_task(retrieval_tasks(studio.dataset.folder, ("image", "speech"))[0], model)
+    with pytest.raises(CrossmodalError, match=r"SpeechCocoA2IRetrieval: .* pip install torchcodec"):
+        check_task(mteb.get_task("SpeechCocoA2IRetrieval"), model)
+
+
+@pytest.mark.parametrize(
+    ("model", "task", "message"),
+    [
+        ("sam", "Flickr30kT2IRetrieval", r"Flickr30kT2IRetrieval: mteb cannot load its data"),
+        ("sam", "Flickr30kT2IRetrieva", r"none of mteb's tasks: .*Did you mean"),
+        ("sam", "SpeechCocoA2IRetrieval", r"the task is about .*audio.* choose another task"),
+        ("order", "CIFAR10", r"choose a retrieval task"),
+    ],
+)
+def test_a_task_that_cannot_be_done_is_refused(project, model, task, message):
+    with pytest.raises(CrossmodalError, match=message):
+        CliRunner().invoke(
+            app, ["mteb", f"models/scenes_{model}/seed0", "--tasks", task], catch_exceptions=False
+        )
+    assert not list(project.glob("results/**/*.json"))
