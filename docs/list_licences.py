@@ -16,6 +16,7 @@ LOCKS = {
     "requirements-dev.lock": "tests",
     "requirements-cluster.lock": "clusters",
     "requirements-docs.lock": "docs",
+    "requirements-encoders.lock": "encoders",
     "requirements-mteb.lock": "mteb",
 }
 # what is not in the metadata

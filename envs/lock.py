@@ -32,6 +32,7 @@ LOCKS = {
     "requirements-dev.lock": ("dev",),
     "requirements-cluster.lock": ("workflow", "serve", "kubernetes", "slurm"),
     "requirements-docs.lock": ("docs",),
+    "requirements-encoders.lock": ("workflow", "serve", "encoders"),
     "requirements-mteb.lock": ("workflow", "serve", "mteb"),
 }
 CONDA = "envs/crossmodal.yaml"

@@ -6,7 +6,9 @@ import yaml
 
 ROOT = Path(__file__).parents[1]
 RULE = re.compile(r"^rule (\w+):\n(.*?)(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
-OTHERS = tuple(f"requirements-{name}.lock" for name in ("dev", "cluster", "docs", "mteb"))
+OTHERS = tuple(
+    f"requirements-{name}.lock" for name in ("dev", "cluster", "docs", "encoders", "mteb")
+)
 PIN = re.compile(r"^([A-Za-z0-9_.-]+)==([^ ;]+)")
 
 
