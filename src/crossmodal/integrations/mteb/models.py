@@ -195,8 +195,8 @@ def _embed(model: Model, batches: Iterable[dict[str, Any]], modality: str) -> np
 
 
 def _waveforms(clips: Iterable[Any]) -> list[tuple[np.ndarray, int]]:
-    """Waveforms and sampling rates of mteb's audio."""
-    return [(np.asarray(c["array"], np.float32), int(c["sampling_rate"])) for c in clips]
+    """Waveforms and sampling rates of mteb's audio, whose channels come before its samples."""
+    return [(np.asarray(c["array"], np.float32).T, int(c["sampling_rate"])) for c in clips]
 
 
 def _lengthened(rows: np.ndarray, steps: int) -> np.ndarray:
