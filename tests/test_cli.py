@@ -73,7 +73,11 @@ CALLS = {
         ["demo", True, Path("params.yaml"), []],
     ),
     "download": (["wikipedia", "a.mat"], "acquire.download", ["wikipedia", Path("a.mat")]),
-    "weights": (["raw/w.safetensors"], "acquire.fetch_weights", [Path("raw/w.safetensors")]),
+    "weights": (
+        ["raw/w.safetensors"],
+        "acquire_weights.fetch_weights",
+        [Path("raw/w.safetensors")],
+    ),
     "prepare": (
         [json.dumps(SPEC), "prepared", "--raw", "raw"],
         "prepare.prepare",

@@ -14,7 +14,8 @@ from safetensors.torch import load_file, save
 from crossmodal.errors import CrossmodalError
 from crossmodal.images.backbones import random_network, trained_network
 from crossmodal.io.hub import Model, model_of
-from crossmodal.steps.acquire import ARCHIVES, MIRROR, fetch_weights
+from crossmodal.steps.acquire_weights import fetch_weights
+from crossmodal.steps.fetching import ARCHIVES, MIRROR
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 REPOSITORY = "someone/tiny-model"

@@ -8,7 +8,7 @@ from crossmodal.data.prepared import PREPARED
 from crossmodal.data.writer import Writer
 from crossmodal.errors import CrossmodalError
 from crossmodal.steps import clean
-from crossmodal.steps.acquire import MIRROR
+from crossmodal.steps.fetching import MIRROR
 from crossmodal.workflow import records
 
 OPEN = Source("open.zip", ("https://example.org/open.zip",))

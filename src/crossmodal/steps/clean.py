@@ -10,8 +10,8 @@ from crossmodal.config.params import Params, read
 from crossmodal.data.dataset import Source
 from crossmodal.data.prepared import FILES, PREPARED, Prepared, is_prepared
 from crossmodal.errors import CrossmodalError, unknown
-from crossmodal.steps.acquire import MIRROR
 from crossmodal.steps.examine import examine
+from crossmodal.steps.fetching import MIRROR
 from crossmodal.steps.inventory import RAW, is_mirrored, to_prepare
 from crossmodal.workflow.records import record_of, verified
 

@@ -11,7 +11,8 @@ from crossmodal.data.dataset import Source
 from crossmodal.data.prepared import FILES, PREPARED, is_prepared
 from crossmodal.io.first_use import recorded
 from crossmodal.io.text_table import print_table
-from crossmodal.steps.acquire import MIRROR, instructions, missing
+from crossmodal.steps.acquire import instructions, missing
+from crossmodal.steps.fetching import MIRROR
 
 RAW = Path("data/raw")
 COLUMNS = (

@@ -15,7 +15,7 @@ from crossmodal.data.feature_file import Ragged
 from crossmodal.data.feature_reader import read_features
 from crossmodal.errors import CrossmodalError, unknown
 from crossmodal.io.files import read_json
-from crossmodal.steps.acquire import fetch_weights
+from crossmodal.steps.acquire_weights import fetch_weights
 from crossmodal.steps.embed import embed
 from crossmodal.steps.evaluate import evaluate
 from crossmodal.steps.extract import extract
