@@ -1,7 +1,6 @@
 import hashlib
 import io
 import json
-import socket
 from pathlib import Path
 
 import pytest
@@ -20,14 +19,6 @@ def archives(waits, tmp_path, monkeypatch):
     """Folder of unfinished downloads; nothing waits between attempts."""
     monkeypatch.chdir(tmp_path)
     return tmp_path / ARCHIVES
-
-
-@pytest.fixture
-def closed_url(monkeypatch):
-    """An address where nobody answers."""
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with socket.create_server(("127.0.0.1", 0)) as closed:
-        return f"http://127.0.0.1:{closed.getsockname()[1]}"
 
 
 def test_weights_come_from_a_mirror(tmp_path, monkeypatch):
