@@ -153,6 +153,15 @@ def test_published_weights_come_without_their_classifier(tmp_path, name):
         trained_network("timm/test_nfnet", tmp_path / "w.safetensors")
 
 
+@pytest.mark.parametrize("architecture", ["shvit_s1"])
+def test_heads_are_left_out_with_their_own_normalisation(tmp_path, architecture):
+    theirs = create_model(architecture).eval()
+    save_file(theirs.state_dict(), tmp_path / "w.safetensors")
+    made = trained_network(f"timm/{architecture}", tmp_path / "w.safetensors")
+    assert {k for k in theirs.state_dict() if k not in made.state_dict()}
+    assert all(torch.equal(v, theirs.state_dict()[k]) for k, v in made.state_dict().items())
+
+
 def test_published_weights_are_those_of_timms_repository():
     assert weights_file("timm/test_vit", "imagenet") == "timm--test_vit.r160_in1k.safetensors"
     tagged = weights_file("timm/resnet50.a3_in1k", "imagenet")

@@ -45,3 +45,9 @@ def test_a_file_that_is_no_bundle_is_named(tmp_path):
     for read in (read_tensors, unpack):
         with pytest.raises(CrossmodalError, match=r"b\.safetensors: not a safetensors file"):
             read(tmp_path / "b.safetensors")
+
+
+def test_small_files_that_are_too_large_together_are_an_error(tmp_path):
+    with pytest.raises(CrossmodalError, match="cannot hold 1 small files"):
+        write_bundle(tmp_path / "b.safetensors", {"a": torch.zeros(1)}, {"a.json": "x" * 10**8}, {})
+    assert [*tmp_path.iterdir()] == []

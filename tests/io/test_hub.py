@@ -136,6 +136,14 @@ def test_weights_of_pytorch_are_read_without_running_them(publish, tmp_path):
     assert not (tmp_path / "again" / FILE).exists()
 
 
+@pytest.mark.parametrize("held", [{"state_dict": TENSORS, "epoch": 3}, [torch.zeros(2)]])
+def test_weights_that_are_no_state_dict_are_named(publish, tmp_path, held):
+    publish({"pytorch_model.bin": checkpoint(held)})
+    with pytest.raises(CrossmodalError, match=r"pytorch_model\.bin: holds more than tensors"):
+        fetch_weights(tmp_path / FILE)
+    assert not (tmp_path / FILE).exists()
+
+
 def test_a_file_with_another_checksum_is_refused(publish, tmp_path):
     server = publish({"model.safetensors": save(TENSORS)})
     wrong = save(TENSORS | {"a.bias": torch.ones(2)})

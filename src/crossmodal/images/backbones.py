@@ -110,7 +110,8 @@ def trained_network(name: Name, path: Path) -> nn.Module:
     except (OSError, SafetensorError) as error:
         raise CrossmodalError(f"{path}: not a safetensors file of weights: {error}") from error
     made = untrained(name)
-    state = {key: value for key, value in state.items() if not _classifies(name, key, made)}
+    left_out = _classifier(name, made, state)
+    state = {key: value for key, value in state.items() if key not in left_out}
     # the number of batches seen, absent from old files and unused in evaluation
     needed = {k: v for k, v in made.state_dict().items() if not k.endswith("_batches_tracked")}
     _check_fit(name, path, needed, state)
@@ -118,13 +119,14 @@ def trained_network(name: Name, path: Path) -> nn.Module:
     return made
 
 
-def _classifies(name: Name, key: str, made: nn.Module) -> bool:
-    """Whether a weight belongs to the classifier, which is left out."""
-    if classifier := network(name).classifier:
-        return key.startswith(f"{classifier}.")
-    said = made.pretrained_cfg.get("classifier") or ()
-    classifiers = [said] if isinstance(said, str) else said
-    return key not in made.state_dict() and any(key.startswith(f"{c}.") for c in classifiers)
+def _classifier(name: Name, made: nn.Module, state: dict[str, Tensor]) -> set[str]:
+    """Names of the classifier's weights, which are left out."""
+    facts = network(name)
+    if facts.classifier:
+        return {key for key in state if key.startswith(f"{facts.classifier}.")}
+    # with the classifier, timm leaves out a normalisation or hidden layer of some heads
+    whole = timm_networks.without_memory(facts.architecture, num_classes=1000)
+    return whole.state_dict().keys() - made.state_dict().keys()
 
 
 def _check_fit(name: str, path: Path, needed: dict[str, Tensor], state: dict[str, Tensor]) -> None:

@@ -30,12 +30,22 @@ def write_bundle(
         tensors: Weights by name.
         files: Contents of small files by their name in the repository.
         facts: source, revision, sha256, licence.
+
+    Raises:
+        CrossmodalError: If the small files are too large for a header of safetensors, 100 MB.
     """
+    from safetensors import SafetensorError
     from safetensors.torch import save_file
 
     with replacing(path) as temporary:
         kept = {name: value.contiguous() for name, value in tensors.items()}
-        save_file(kept, temporary, {**files, **facts})
+        try:
+            save_file(kept, temporary, {**files, **facts})
+        except SafetensorError as error:
+            raise CrossmodalError(
+                f"{path}: cannot hold {len(files)} small files ({error}); keep those that the "
+                "model needs in a mirror's folder"
+            ) from error
 
 
 def read_tensors(path: Path) -> dict[str, torch.Tensor]:

@@ -89,6 +89,8 @@ def _text(path: Path) -> str:
 def _read(path: Path) -> dict[str, torch.Tensor]:
     """A state dict as PyTorch keeps it; tensors that share memory no longer do."""
     state = read_checkpoint(path)
+    if not isinstance(state, dict) or not all(isinstance(v, torch.Tensor) for v in state.values()):
+        raise CrossmodalError(f"{path}: holds more than tensors by name; give a plain state dict")
     return {name: value.clone() for name, value in state.items()}
 
 

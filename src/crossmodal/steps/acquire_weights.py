@@ -97,7 +97,7 @@ def _from_hub(model: Model, output: Path, failure: str) -> None:
     mirrored = bool(os.environ.get(MIRROR)) and folder.is_dir()
     with writing(output):
         if mirrored:
-            pack(model, folder, output, {"revision": model.revision, "licence": ""})
+            pack(model, folder, output, {"revision": "", "licence": ""})
             return
         received = folder_of(model.file)
         try:
