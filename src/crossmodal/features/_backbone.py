@@ -2,7 +2,6 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import islice, repeat
 from pathlib import Path
 from typing import Any, Literal
@@ -91,15 +90,12 @@ class BackboneFeature(FrozenFeature):
         members = [item.image for item in rows]
         contents = (dataset.read(member) for member in members)
         names = (dataset.where(member) for member in members)
-        # a network split among threads would round as many threads do: each batch has one
-        one_thread = {"initializer": torch.set_num_threads, "initargs": (1,)}
-        with ThreadPoolExecutor(self.threads, **one_thread) as pool:
+        with self.pool() as pool:
             squares = pool.map(
                 self.preparation.square, contents, names, repeat(self.options.resize)
             )
             batches = (torch.stack([*islice(squares, size)]) for _ in range(0, len(members), size))
-            run = pool.map if self.device.type == "cpu" else map
-            return torch.cat([*run(self._values, batches)]).cpu().numpy()
+            return torch.cat([*self.mapped(pool, self._values, batches)]).cpu().numpy()
 
     def learnt(self) -> dict[str, Any]:
         """The network, its weights file and the checksum of the file."""

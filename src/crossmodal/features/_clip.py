@@ -1,12 +1,11 @@
 """What both halves of a dual encoder share as features."""
 
 from pathlib import Path
-from typing import Annotated
 
 from pydantic import Field
 
 from crossmodal.features._frozen import FrozenFeature
-from crossmodal.images.weights import FILE
+from crossmodal.images.weights import Bundle
 from crossmodal.nn.dual_encoder import DualEncoder
 from crossmodal.options import Strict
 from crossmodal.resources.needs import GB, Resources
@@ -20,16 +19,11 @@ class ClipFeature(FrozenFeature):
     """Unit vectors of one half, float32 (n, width)."""
 
     class Options(Strict):
-        weights: Annotated[str, Field(pattern=f"^{FILE}$")] = Field(
+        weights: Bundle = Field(
             description="The dual encoder: a bundle of open_clip's in `data/raw/weights/`."
         )
 
     packages = ("open_clip",)
-
-    @property
-    def weights(self) -> str:
-        """The bundle."""
-        return self.options.weights
 
     def setup(self, weights: Path | None) -> None:
         """Load the dual encoder."""
@@ -51,6 +45,6 @@ class ClipFeature(FrozenFeature):
         return needed.but(
             memory=needed.memory + 8 * PARAMETERS + self.threads * batch + GB / 2,
             operations=2 * products * rows.count,
-            gpu=True,
+            gpu=1,
             gpu_memory=4 * PARAMETERS + batch + GB,
         )

@@ -1,7 +1,7 @@
 """What all features share that a frozen network computes: its weights, which must stay the same."""
 
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -37,14 +37,26 @@ class FrozenFeature(Feature):
     def each(
         self, compute: Callable[[Any], np.ndarray], batches: Iterable[Any]
     ) -> list[np.ndarray]:
-        """What the network makes of batches; on a CPU, of several at once.
+        """What the network makes of batches; on a CPU, of several at once."""
+        with self.pool() as pool:
+            return [*self.mapped(pool, compute, batches)]
 
-        Split among threads, a network would round as many threads do: each batch has one.
+    def mapped(
+        self, pool: Executor, compute: Callable[[Any], Any], batches: Iterable[Any]
+    ) -> Iterator[Any]:
+        """What the network makes of batches, in a pool that may prepare them too."""
+        return (pool.map if self.device.type == "cpu" else map)(compute, batches)
+
+    def pool(self) -> Executor:
+        """Threads in each of which a network runs on one: split among several, it would round as
+        many threads do.
         """
-        one_thread = {"initializer": torch.set_num_threads, "initargs": (1,)}
-        with ThreadPoolExecutor(self.threads, **one_thread) as pool:
-            run = pool.map if self.device.type == "cpu" else map
-            return [*run(compute, batches)]
+        return ThreadPoolExecutor(self.threads, initializer=torch.set_num_threads, initargs=(1,))
+
+    @property
+    def weights(self) -> str:
+        """File of the weights in `data/raw/weights/`; empty if they are random."""
+        return self.options.weights
 
     def learnt(self) -> dict[str, Any]:
         """The weights file and its checksum."""

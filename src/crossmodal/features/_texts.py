@@ -1,11 +1,37 @@
-"""Items as means of their captions' vectors."""
+"""Vectors of captions, and of items as wholes or as means of their captions' vectors."""
 
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import numpy as np
+from pydantic import Field
 
+from crossmodal.data.feature import Feature
 from crossmodal.data.prepared import Caption, Item, Items
+from crossmodal.options import Strict
+from crossmodal.resources.sizes import Extent, RowSize
 from crossmodal.vectors import unit_rows
+
+
+class TextFeature(Feature):
+    """A vector of each item, with all its captions, or of each caption."""
+
+    class Options(Strict):
+        unit: Literal["item", "caption"] = Field(
+            description="What a row is: an item with all its captions, or one caption."
+        )
+
+    modality = "text"
+    reads = ("items.csv", "captions.csv")
+
+    @property
+    def unit(self) -> Literal["item", "caption"]:
+        """What a row is."""
+        return self.options.unit
+
+    def vectors(self, extent: Extent, width: int) -> RowSize:
+        """Size of a file of vectors."""
+        return RowSize(extent.total * (extent.captions if self.unit == "caption" else 1), width)
 
 
 def encoded(

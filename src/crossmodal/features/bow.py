@@ -15,41 +15,32 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field
 
-from crossmodal.data.feature import Feature
 from crossmodal.data.feature_file import FeatureFile
 from crossmodal.data.prepared import Caption, Item, Items, Prepared, item_of
 from crossmodal.features._stop_words import STOP_WORDS
-from crossmodal.options import Count, Strict
+from crossmodal.features._texts import TextFeature
+from crossmodal.options import Count
 from crossmodal.resources.needs import Resources
 from crossmodal.resources.sizes import Extent, RowSize
 
 WORD = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
 
 
-class BagOfWords(Feature):
+class BagOfWords(TextFeature):
     """Words of the training split, the most frequent first: float32 (n, size)."""
 
-    class Options(Strict):
+    class Options(TextFeature.Options):
         size: Count = Field(
             description="Number of words; columns stay zero if the training split has fewer."
         )
         weighting: Literal["counts", "binary", "tfidf"] = Field(
             description="Values: raw counts, presence, or tf-idf."
         )
-        unit: Literal["item", "caption"] = Field(
-            description="What a document is: an item with all its captions, or one caption."
-        )
         stop_words: bool = Field(
             description="Whether function words and single letters are left out."
         )
 
-    modality = "text"
     reads = ("items.csv", "captions.csv", "splits.csv")
-
-    @property
-    def unit(self) -> Literal["item", "caption"]:
-        """What a document, and so a row, is."""
-        return self.options.unit
 
     def fit(self, dataset: Prepared, sources: dict[str, FeatureFile]) -> None:
         """Count the words of the training documents."""
@@ -114,8 +105,7 @@ class BagOfWords(Feature):
 
     def row_size(self, extent: Extent, sources: dict[str, RowSize]) -> RowSize:
         """A column for each word."""
-        captions = extent.captions if self.unit == "caption" else 1
-        return RowSize(extent.total * captions, self.options.size)
+        return self.vectors(extent, self.options.size)
 
     def resources(self, extent: Extent, sources: dict[str, RowSize]) -> Resources:
         """The words of all documents: 70 bytes each."""

@@ -1,36 +1,24 @@
 """Texts as vectors of a frozen dual encoder, CLIP or SigLIP; see `crossmodal.nn.dual_encoder`."""
 
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
-from pydantic import Field
 
 from crossmodal.data.feature_file import FeatureFile
 from crossmodal.data.prepared import Caption, Item, Items
 from crossmodal.features._clip import BATCH, WIDTH, ClipFeature
-from crossmodal.features._texts import encoded
+from crossmodal.features._texts import TextFeature, encoded
 from crossmodal.resources.needs import Resources
 from crossmodal.resources.sizes import Extent, RowSize
 
 PRODUCTS, ACTIVATIONS = 3e9, 2e7  # of ViT-B/32's text encoder; bytes
 
 
-class ClipText(ClipFeature):
+class ClipText(ClipFeature, TextFeature):
     """Unit vectors float32 (n, width); an item is the mean of its captions."""
 
-    class Options(ClipFeature.Options):
-        unit: Literal["item", "caption"] = Field(
-            description="What a row is: an item with all its captions, or one caption."
-        )
-
-    modality = "text"
-    reads = ("items.csv", "captions.csv")
-
-    @property
-    def unit(self) -> Literal["item", "caption"]:
-        """What a row is."""
-        return self.options.unit
+    class Options(TextFeature.Options, ClipFeature.Options):
+        pass
 
     def extract(
         self,
@@ -52,8 +40,7 @@ class ClipText(ClipFeature):
 
     def row_size(self, extent: Extent, sources: dict[str, RowSize]) -> RowSize:
         """As wide as ViT-B/32's."""
-        captions = extent.captions if self.unit == "caption" else 1
-        return RowSize(extent.total * captions, WIDTH)
+        return self.vectors(extent, WIDTH)
 
     def resources(self, extent: Extent, sources: dict[str, RowSize]) -> Resources:
         """As of ViT-B/32's text encoder."""

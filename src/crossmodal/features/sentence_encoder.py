@@ -6,7 +6,6 @@ length one where the encoder's have that.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
@@ -14,10 +13,9 @@ from pydantic import Field
 from crossmodal.data.feature_file import FeatureFile
 from crossmodal.data.prepared import Caption, Item, Items
 from crossmodal.features._frozen import FrozenFeature
-from crossmodal.features._texts import encoded
-from crossmodal.images.weights import FILE
+from crossmodal.features._texts import TextFeature, encoded
+from crossmodal.images.weights import Bundle
 from crossmodal.nn.sentence_transformer import SentenceTransformer
-from crossmodal.options import Strict
 from crossmodal.resources.needs import GB, Resources
 from crossmodal.resources.sizes import Extent, RowSize
 
@@ -26,31 +24,14 @@ WIDTH, PARAMETERS = 768, 1.1e8  # of BERT's base size, before the model is there
 TOKENS = 1.5  # of a word
 
 
-class SentenceEncoder(FrozenFeature):
+class SentenceEncoder(FrozenFeature, TextFeature):
     """Vectors float32 (n, width of the encoder)."""
 
-    class Options(Strict):
-        weights: Annotated[str, Field(pattern=f"^{FILE}$")] = Field(
-            description="The encoder: a bundle in `data/raw/weights/`."
-        )
-        unit: Literal["item", "caption"] = Field(
-            description="What a row is: an item with all its captions, or one caption."
-        )
+    class Options(TextFeature.Options):
+        weights: Bundle = Field(description="The encoder: a bundle in `data/raw/weights/`.")
 
-    modality = "text"
     packages = ("transformers",)
-    reads = ("items.csv", "captions.csv")
     chunk = 1024
-
-    @property
-    def unit(self) -> Literal["item", "caption"]:
-        """What a row is."""
-        return self.options.unit
-
-    @property
-    def weights(self) -> str:
-        """The bundle."""
-        return self.options.weights
 
     def setup(self, weights: Path | None) -> None:
         """Load the encoder."""
@@ -81,8 +62,7 @@ class SentenceEncoder(FrozenFeature):
 
     def row_size(self, extent: Extent, sources: dict[str, RowSize]) -> RowSize:
         """As wide as BERT's base size."""
-        captions = extent.captions if self.unit == "caption" else 1
-        return RowSize(extent.total * captions, WIDTH)
+        return self.vectors(extent, WIDTH)
 
     def resources(self, extent: Extent, sources: dict[str, RowSize]) -> Resources:
         """As of BERT's base size: its weights twice while they are loaded, and two operations for
@@ -92,6 +72,6 @@ class SentenceEncoder(FrozenFeature):
         return needed.but(
             memory=needed.memory + 8 * PARAMETERS + GB / 2,
             operations=2 * PARAMETERS * TOKENS * extent.all_words,
-            gpu=True,
+            gpu=1,
             gpu_memory=4 * PARAMETERS + GB,
         )

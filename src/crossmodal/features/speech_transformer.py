@@ -113,7 +113,7 @@ class SpeechTransformer(FrozenFeature, SpeechFeature):
         return needed.but(
             memory=needed.memory + 8 * parameters + self.threads * HELD * seconds,
             operations=2 * products * seconds * extent.total * extent.clips,
-            gpu=True,
+            gpu=1,
             gpu_memory=4 * parameters + HELD * seconds + GB,
         )
 

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from crossmodal.errors import CrossmodalError, unknown
 from crossmodal.images import timm_networks
 from crossmodal.images.network_facts import NETWORKS, Network
+from crossmodal.io.bundles import read_tensors
 
 
 def network(name: str) -> Network:
@@ -102,13 +103,7 @@ def trained_network(name: Name, path: Path) -> nn.Module:
     Raises:
         CrossmodalError: If the file cannot be read or does not fit the network.
     """
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
-    try:
-        state = load_file(path)
-    except (OSError, SafetensorError) as error:
-        raise CrossmodalError(f"{path}: not a safetensors file of weights: {error}") from error
+    state = read_tensors(path)
     made = untrained(name)
     left_out = _classifier(name, made, state)
     state = {key: value for key, value in state.items() if key not in left_out}

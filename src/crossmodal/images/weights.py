@@ -13,12 +13,12 @@ from pydantic import Field
 
 from crossmodal.errors import CrossmodalError
 from crossmodal.images.backbones import NETWORKS, Name, network
-from crossmodal.io.bundles import read_checkpoint
-from crossmodal.io.files import replacing
+from crossmodal.io.bundles import read_checkpoint, write_bundle
 from crossmodal.io.hub import Model
 from crossmodal.io.wheels import WheelFile
 
 FILE = r"[A-Za-z0-9_][A-Za-z0-9_.@-]*\.safetensors"
+Bundle = Annotated[str, Field(pattern=f"^{FILE}$")]
 Weights = Annotated[str, Field(pattern=f"^(random|imagenet|{FILE})$")]
 
 
@@ -59,7 +59,7 @@ class Wheel(WheelFile):
             CrossmodalError: If the file is not the published one.
         """
         self.check(source)
-        _keep(renamed(name, read_checkpoint(source)), destination)
+        write_bundle(destination, renamed(name, read_checkpoint(source)), {}, {})
 
 
 def _torchvision(file: str) -> Download:
@@ -128,7 +128,7 @@ def convert(source: Path, destination: Path) -> None:
     Raises:
         CrossmodalError: If the file is not a state dict.
     """
-    _keep(read_checkpoint(source), destination)
+    write_bundle(destination, read_checkpoint(source), {}, {})
 
 
 def renamed(name: Name, state: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
@@ -144,10 +144,3 @@ def renamed(name: Name, state: dict[str, torch.Tensor]) -> dict[str, torch.Tenso
     if [v.shape for v in state.values()] != [v.shape for v in expected.values()]:
         raise CrossmodalError(f"the published weights of {name} do not fit this version of timm")
     return dict(zip(expected, state.values(), strict=True))
-
-
-def _keep(state: dict[str, torch.Tensor], destination: Path) -> None:
-    from safetensors.torch import save_file
-
-    with replacing(destination) as temporary:
-        save_file({key: value.contiguous() for key, value in state.items()}, temporary)

@@ -40,7 +40,7 @@ def write_bundle(
     with replacing(path) as temporary:
         kept = {name: value.contiguous() for name, value in tensors.items()}
         try:
-            save_file(kept, temporary, {**files, **facts})
+            save_file(kept, temporary, {**files, **facts} or None)
         except SafetensorError as error:
             raise CrossmodalError(
                 f"{path}: cannot hold {len(files)} small files ({error}); keep those that the "

@@ -16,6 +16,7 @@ import torch
 from torch import nn
 
 from crossmodal.errors import CrossmodalError
+from crossmodal.io.bundles import read_tensors
 
 Name = Literal[
     "wav2vec2_base",
@@ -98,13 +99,9 @@ def make_network(name: Name, path: Path | None, seed: int) -> nn.Module:
 
 
 def _load(network: nn.Module, name: Name, path: Path) -> None:
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
+    weights = read_tensors(path)
     try:
-        network.load_state_dict(load_file(path))
-    except (OSError, SafetensorError) as error:
-        raise CrossmodalError(f"{path}: not a safetensors file of weights: {error}") from error
+        network.load_state_dict(weights)
     except RuntimeError as error:
         raise CrossmodalError(
             f"{path}: does not fit {name}: {error}; give a file with the keys of torchaudio's "

@@ -82,8 +82,9 @@ def train(
 
 def _refuse_processes(spec: dict[str, Any]) -> None:
     """Whether the method can be trained by as many processes as there are."""
-    method = plugins.make("methods", spec["plugin"], spec["options"], "options")
-    if processes() > 1 and not method.distributed:
+    if processes() == 1:
+        return
+    if not plugins.make("methods", spec["plugin"], spec["options"], "options").distributed:
         raise CrossmodalError(
             f"gpus: is {processes()}, but the method {spec['plugin']!r} trains on one; "
             "ask for no more"
