@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
 from pydantic import (
     BeforeValidator,
@@ -17,28 +17,25 @@ from pydantic import (
 )
 
 from crossmodal.config import plugins
+from crossmodal.config.checks import Checks, member
 from crossmodal.config.estimates import Estimates
+from crossmodal.config.facts import Facts, FeatureFacts
 from crossmodal.config.grids import combinations, member_name
 from crossmodal.config.groups import Layers, based, expand, merged
 from crossmodal.config.overlays import naming, read_files
-from crossmodal.config.published_numbers import Published, published_numbers
 from crossmodal.config.schema import (
-    TRAINING,
     Experiment,
     Figure,
     Group,
-    Logged,
-    Metric,
     Name,
     Options,
     Strict,
     Suite,
     Table,
 )
-from crossmodal.errors import CrossmodalError, unknown
+from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import write_text
 from crossmodal.resources.needs import Resources
-from crossmodal.resources.sizes import Extent
 
 CHECKED = Path(".snakemake/params-checked.json")  # beside params.yaml
 NAMES = ("plugin", "label", "published")  # keys of an entry that are no options
@@ -58,36 +55,6 @@ def _with_bases(entries: Any, info: ValidationInfo) -> Any:
 
 
 Based = BeforeValidator(_with_bases)
-
-
-class FeatureFacts(Strict):
-    """What the rules ask of a feature; see `data.feature.Feature`."""
-
-    modality: str
-    shape: str
-    reads: tuple[str, ...]
-    of: tuple[str, ...]
-    weights: str
-    threads: int
-    gpu: bool
-    invertible: bool
-    packages: tuple[str, ...]
-
-
-class Facts(Strict):
-    """What a check of params.yaml found out of plug-ins, which need not be imported again."""
-
-    key: str = Field(description="Hash of params.yaml and of all source that was checked.")
-    features: dict[str, FeatureFacts]
-    gpu: dict[str, bool] = Field(description="Plug-in of a method -> whether it can use a GPU.")
-    weights: dict[str, str] = Field({}, description="Experiment -> file of its method's weights.")
-    random: dict[str, bool] = Field({}, description="Experiment -> whether its seed matters.")
-    tasks: dict[str, str] = Field({}, description="Experiment -> task of its method.")
-    extents: dict[str, Extent] = Field({}, description="Dataset -> its size.")
-    needs: dict[str, Resources] = Field({}, description="Job -> what it needs.")
-    broken: dict[str, str] = Field(
-        {}, description="Entry -> why its plug-in cannot be used; of experiments, one of theirs."
-    )
 
 
 class Params(Strict):
@@ -290,43 +257,10 @@ class Params(Strict):
             CrossmodalError: With key path, value and the allowed values.
         """
         self._facts = self._find_facts(key)
-        _member(self.suite, self.suites, "suite")
-        for suite, tables in self.suites.items():
-            for table in tables:
-                _member(table, self.tables, f"suites.{suite}")
-        if "all" in self.tables:
-            raise CrossmodalError("params.yaml: tables.all: 'all' is taken; choose another name")
-        for name, table in self.tables.items():
-            for experiment in table.experiments:
-                _member(experiment, self._named(), f"tables.{name}.experiments")
-            for figure in table.figures:
-                _member(figure, self.figures, f"tables.{name}.figures")
-            if table.map:
-                _member(table.map.experiment, self.experiments, f"tables.{name}.map.experiment")
-            for kind in ("margins", "similarity"):
-                for experiment in getattr(table, kind):
-                    _member(experiment, table.experiments, f"tables.{name}.{kind}")
-            for source in table.cited.rows().values() if table.cited else ():
-                _check_published(source, f"tables.{name}.cited")
-        for name in self.features:
-            self._check_sources(name)
-        for name in self.experiments:
-            self._check_experiment(name)
-        for name in self.figures:
-            self._check_figure(name)
+        Checks(self, self._facts).all()
         estimates = Estimates(self)
         self._facts.extents = {name: estimates.extent(name) for name in self.usable("datasets")}
         self._facts.needs = {" ".join(job): estimates.of(*job) for job in estimates.jobs()}
-
-    def _check_sources(self, name: str) -> str:
-        """Check what a feature is computed from; why it cannot be used, or nothing."""
-        entry = f"features.{name}"
-        if entry not in self.broken:
-            for source in self.feature_of(name).of:
-                _member(source, self.features, entry)
-                if reason := self._check_sources(source):
-                    self.broken[entry] = reason
-        return self.broken.get(entry, "")
 
     def _recall(self, checked: Path, key: str) -> bool:
         """Take the facts of an earlier check, if they are of this content and source."""
@@ -361,98 +295,12 @@ class Params(Strict):
         """The plug-in of an entry, made when it is first wanted."""
         if (kind, name) not in self._made:
             entry, where = self.plugin(kind, name), f"{kind}.{name}"
-            _member(entry["plugin"], plugins.names(kind), f"{where}.plugin")
+            member(entry["plugin"], plugins.names(kind), f"{where}.plugin")
             self._made[kind, name] = plugins.make(kind, entry["plugin"], entry["options"], where)
         return self._made[kind, name]
 
-    def _named(self) -> set[str]:
-        """What tables and figures may name; groups were replaced by their experiments."""
-        return self.experiments.keys() | self.groups.keys()
-
     def _entries(self) -> Iterator[tuple[str, str]]:
         return ((kind, name) for kind in plugins.BASES for name in getattr(self, kind))
-
-    def _check_figure(self, name: str) -> None:
-        figure, where = self.figures[name], f"figures.{name}"
-        for experiment in figure.experiments:
-            _member(experiment, self._named(), f"{where}.experiments")
-            numbers = dict.fromkeys(TRAINING, 0) | self.fit_job(experiment)["options"]
-            numbers = [name for name, value in numbers.items() if type(value) in (int, float)]
-            _member(figure.x, [*numbers, *self.experiments[experiment].facts], f"{where}.x")
-        logged = figure.x in TRAINING
-        _member(figure.y, get_args(Logged if logged else Metric), f"{where}.y")
-        if figure.direction:
-            first, second = list(self.experiments[figure.experiments[0]].views)[:2]
-            both = (f"{first}-to-{second}", f"{second}-to-{first}")
-            _member(figure.direction, both, f"{where}.direction")
-
-    def _check_experiment(self, name: str) -> None:
-        spec, where = self.experiments[name], f"experiments.{name}"
-        _member(spec.dataset, self.datasets, f"{where}.dataset")
-        _member(spec.method, self.methods, f"{where}.method")
-        for modality, feature in spec.views.items():
-            _member(feature, self.features, f"{where}.views.{modality}")
-        used = [f"datasets.{spec.dataset}", f"methods.{spec.method}"]
-        used += [f"features.{feature}" for feature in spec.views.values()]
-        if reasons := [self.broken[entry] for entry in used if entry in self.broken]:
-            self.broken[f"experiments.{name}"] = reasons[0]
-            return
-        for modality, feature in spec.views.items():
-            described = self.feature_of(feature).modality
-            if described != modality:
-                raise CrossmodalError(
-                    f"params.yaml: {where}.views.{modality}: {feature!r} describes {described}"
-                )
-        if spec.beside:
-            self._check_beside(f"{where}.beside", spec)
-        if spec.published:
-            _check_published(spec.published, f"{where}.published")
-        job = self.fit_job(name)
-        method = plugins.make("methods", job["plugin"], job["options"], f"{where}.options")
-        self._check_views(f"{where}.views", spec, method)
-        self._facts.weights[name], self._facts.random[name] = method.weights, method.random
-        self._facts.tasks[name] = method.task
-        if spec.gpus > 1 and not method.distributed:
-            raise CrossmodalError(
-                f"params.yaml: {where}.gpus: is {spec.gpus}, but the method {job['plugin']!r} "
-                "trains on one; leave it out"
-            )
-        for options in combinations(job["search"]):
-            plugins.make("methods", job["plugin"], job["options"] | options, f"{where}.search")
-
-    def _check_beside(self, where: str, spec: Experiment) -> None:
-        """Whether queries of both experiments are the same."""
-        _member(spec.beside, self.experiments, where)
-        other = self.experiments[spec.beside]
-        if (other.dataset, set([*other.views][:2])) != (spec.dataset, set([*spec.views][:2])):
-            raise CrossmodalError(
-                f"params.yaml: {where}: {spec.beside!r} is on {other.dataset} with other "
-                "modalities; name an experiment on the same dataset, with the same two"
-            )
-
-    def _check_views(self, where: str, spec: Experiment, method: Any) -> None:
-        """Whether the method takes these views, and rows like theirs."""
-        for number, (modality, feature) in enumerate(spec.views.items()):
-            takes = method.takes if number < 2 else method.further
-            if modality not in takes:
-                place = "as the first two views" if number < 2 else "as a further view"
-                known = ", ".join(takes) or "none"
-                raise CrossmodalError(
-                    f"params.yaml: {where}.{modality}: {spec.method!r} takes no {modality} "
-                    f"{place}, with its options; it takes: {known}"
-                )
-            shapes, shape = takes[modality], self.feature_of(feature).shape
-            if shape not in shapes:
-                fit = [
-                    n
-                    for n, f in self._facts.features.items()
-                    if f.modality == modality and f.shape in shapes
-                ]
-                raise CrossmodalError(
-                    f"params.yaml: {where}.{modality}: rows of {feature!r} are of the shape "
-                    f"{shape}, but {spec.method!r} takes {' or '.join(shapes)}; "
-                    f"that fit: {', '.join(fit) or 'none'}"
-                )
 
 
 def parse(config: dict[str, Any], checked: Path | None = None) -> Params:
@@ -500,15 +348,3 @@ def _filled(text: str, labels: dict[str, str]) -> str:
     for name, label in labels.items():
         text = text.replace(f"{{{name}}}", label)
     return text
-
-
-def _check_published(source: Published, where: str) -> None:
-    try:
-        published_numbers(source)
-    except CrossmodalError as error:
-        raise CrossmodalError(f"params.yaml: {where}: {error}") from None
-
-
-def _member(value: str, allowed: Any, where: str) -> None:
-    if value not in allowed:
-        raise CrossmodalError(f"params.yaml: {where}: {unknown(value, allowed)}")

@@ -1,0 +1,179 @@
+"""Checks of every name and option of params.yaml against what exists."""
+
+from typing import TYPE_CHECKING, Any, get_args
+
+from crossmodal.config import plugins
+from crossmodal.config.facts import Facts
+from crossmodal.config.grids import combinations
+from crossmodal.config.published_numbers import Published, published_numbers
+from crossmodal.config.schema import TRAINING, Experiment, Logged, Metric, Table
+from crossmodal.errors import CrossmodalError, unknown
+
+if TYPE_CHECKING:
+    from crossmodal.config.params import Params
+
+
+def member(value: str, allowed: Any, where: str) -> None:
+    """Check that a name exists.
+
+    Raises:
+        CrossmodalError: With its address in params.yaml, and names that are allowed.
+    """
+    if value not in allowed:
+        raise CrossmodalError(f"params.yaml: {where}: {unknown(value, allowed)}")
+
+
+class Checks:
+    """A method per section; each raises a `CrossmodalError` with key path, value and what is
+    allowed.
+
+    Args:
+        params: What is checked.
+        facts: What is known of its plug-ins; the checks add what they find out of experiments.
+    """
+
+    def __init__(self, params: "Params", facts: Facts) -> None:
+        self.params, self.facts = params, facts
+        # a group may be named, and was replaced by its experiments
+        self.nameable = params.experiments.keys() | params.groups.keys()
+
+    def all(self) -> None:
+        """All sections, features before the experiments on them."""
+        self._check_suites()
+        for name, table in self.params.tables.items():
+            self._check_table(f"tables.{name}", table)
+        for name in self.params.features:
+            self._check_sources(name)
+        for name in self.params.experiments:
+            self._check_experiment(name)
+        for name in self.params.figures:
+            self._check_figure(name)
+
+    def _check_suites(self) -> None:
+        params = self.params
+        member(params.suite, params.suites, "suite")
+        for suite, tables in params.suites.items():
+            for table in tables:
+                member(table, params.tables, f"suites.{suite}")
+        if "all" in params.tables:
+            raise CrossmodalError("params.yaml: tables.all: 'all' is taken; choose another name")
+
+    def _check_table(self, where: str, table: Table) -> None:
+        for experiment in table.experiments:
+            member(experiment, self.nameable, f"{where}.experiments")
+        for figure in table.figures:
+            member(figure, self.params.figures, f"{where}.figures")
+        if table.map:
+            member(table.map.experiment, self.params.experiments, f"{where}.map.experiment")
+        for kind in ("margins", "similarity"):
+            for experiment in getattr(table, kind):
+                member(experiment, table.experiments, f"{where}.{kind}")
+        for source in table.cited.rows().values() if table.cited else ():
+            _check_published(source, f"{where}.cited")
+
+    def _check_sources(self, name: str) -> str:
+        """Check what a feature is computed from; why it cannot be used, or nothing."""
+        entry, broken = f"features.{name}", self.facts.broken
+        if entry not in broken:
+            for source in self.facts.features[name].of:
+                member(source, self.params.features, entry)
+                if reason := self._check_sources(source):
+                    broken[entry] = reason
+        return broken.get(entry, "")
+
+    def _check_figure(self, name: str) -> None:
+        figure, where = self.params.figures[name], f"figures.{name}"
+        for experiment in figure.experiments:
+            member(experiment, self.nameable, f"{where}.experiments")
+            numbers = dict.fromkeys(TRAINING, 0) | self.params.fit_job(experiment)["options"]
+            numbers = [name for name, value in numbers.items() if type(value) in (int, float)]
+            member(figure.x, [*numbers, *self.params.experiments[experiment].facts], f"{where}.x")
+        logged = figure.x in TRAINING
+        member(figure.y, get_args(Logged if logged else Metric), f"{where}.y")
+        if figure.direction:
+            first, second = list(self.params.experiments[figure.experiments[0]].views)[:2]
+            both = (f"{first}-to-{second}", f"{second}-to-{first}")
+            member(figure.direction, both, f"{where}.direction")
+
+    def _check_experiment(self, name: str) -> None:
+        spec, where = self.params.experiments[name], f"experiments.{name}"
+        member(spec.dataset, self.params.datasets, f"{where}.dataset")
+        member(spec.method, self.params.methods, f"{where}.method")
+        for modality, feature in spec.views.items():
+            member(feature, self.params.features, f"{where}.views.{modality}")
+        if reason := self._reason(spec):
+            self.facts.broken[where] = reason
+            return
+        for modality, feature in spec.views.items():
+            described = self.facts.features[feature].modality
+            if described != modality:
+                raise CrossmodalError(
+                    f"params.yaml: {where}.views.{modality}: {feature!r} describes {described}"
+                )
+        if spec.beside:
+            self._check_beside(f"{where}.beside", spec)
+        if spec.published:
+            _check_published(spec.published, f"{where}.published")
+        self._check_method(name, where)
+
+    def _reason(self, spec: Experiment) -> str:
+        """Why an experiment cannot be run: the first plug-in of its that is broken, or nothing."""
+        used = [f"datasets.{spec.dataset}", f"methods.{spec.method}"]
+        used += [f"features.{feature}" for feature in spec.views.values()]
+        return next((self.facts.broken[entry] for entry in used if entry in self.facts.broken), "")
+
+    def _check_method(self, name: str, where: str) -> None:
+        """Whether an experiment's method takes its options and views; keep what it says."""
+        spec, job = self.params.experiments[name], self.params.fit_job(name)
+        method = plugins.make("methods", job["plugin"], job["options"], f"{where}.options")
+        self._check_views(f"{where}.views", spec, method)
+        self.facts.weights[name], self.facts.random[name] = method.weights, method.random
+        self.facts.tasks[name] = method.task
+        if spec.gpus > 1 and not method.distributed:
+            raise CrossmodalError(
+                f"params.yaml: {where}.gpus: is {spec.gpus}, but the method {job['plugin']!r} "
+                "trains on one; leave it out"
+            )
+        for options in combinations(job["search"]):
+            plugins.make("methods", job["plugin"], job["options"] | options, f"{where}.search")
+
+    def _check_beside(self, where: str, spec: Experiment) -> None:
+        """Whether queries of both experiments are the same."""
+        member(spec.beside, self.params.experiments, where)
+        other = self.params.experiments[spec.beside]
+        if (other.dataset, set([*other.views][:2])) != (spec.dataset, set([*spec.views][:2])):
+            raise CrossmodalError(
+                f"params.yaml: {where}: {spec.beside!r} is on {other.dataset} with other "
+                "modalities; name an experiment on the same dataset, with the same two"
+            )
+
+    def _check_views(self, where: str, spec: Experiment, method: Any) -> None:
+        """Whether the method takes these views, and rows like theirs."""
+        for number, (modality, feature) in enumerate(spec.views.items()):
+            takes = method.takes if number < 2 else method.further
+            if modality not in takes:
+                place = "as the first two views" if number < 2 else "as a further view"
+                known = ", ".join(takes) or "none"
+                raise CrossmodalError(
+                    f"params.yaml: {where}.{modality}: {spec.method!r} takes no {modality} "
+                    f"{place}, with its options; it takes: {known}"
+                )
+            shapes, shape = takes[modality], self.facts.features[feature].shape
+            if shape not in shapes:
+                fit = [
+                    name
+                    for name, known in self.facts.features.items()
+                    if known.modality == modality and known.shape in shapes
+                ]
+                raise CrossmodalError(
+                    f"params.yaml: {where}.{modality}: rows of {feature!r} are of the shape "
+                    f"{shape}, but {spec.method!r} takes {' or '.join(shapes)}; "
+                    f"that fit: {', '.join(fit) or 'none'}"
+                )
+
+
+def _check_published(source: Published, where: str) -> None:
+    try:
+        published_numbers(source)
+    except CrossmodalError as error:
+        raise CrossmodalError(f"params.yaml: {where}: {error}") from None
