@@ -6,15 +6,28 @@ A page says what it quotes:
     <!-- quote rows -->                  single numbers: each row names a method, a table and a
     <!-- end of quote -->                metric with its direction, and is filled in
 
-A table that has not been made here stays as it is quoted.
+and a figure `![...](NAME.svg)` beside a page is results/figures/NAME.svg. A table or a figure that
+has not been made here stays as it is.
 """
 
 import re
+import shutil
 import sys
 from pathlib import Path
 
-TABLES = Path("results/tables")
+TABLES, FIGURES = Path("results/tables"), Path("results/figures")
 QUOTE = re.compile(r"(<!-- quote (\w+) -->\n)(.*?)(<!-- end of quote -->)", re.DOTALL)
+FIGURE = re.compile(r"!\[[^]]*\]\((\w+\.svg)\)")
+
+
+def main(*pages: Path) -> None:
+    """Write pages, and the figures beside them, anew."""
+    for page in pages:
+        text = quote(page.read_text())
+        page.write_text(text)
+        for figure in FIGURE.findall(text):
+            if (FIGURES / figure).exists():
+                shutil.copyfile(FIGURES / figure, page.parent / figure)
 
 
 def quote(page: str) -> str:
@@ -63,5 +76,4 @@ def _numbers(table: str, direction: str) -> dict[str, dict[str, str]]:
 
 
 if __name__ == "__main__":
-    for page in map(Path, sys.argv[1:]):
-        page.write_text(quote(page.read_text()))
+    main(*map(Path, sys.argv[1:]))

@@ -181,26 +181,26 @@ Relevant is what is alike.
 
 @pytest.fixture
 def quote(tmp_path, monkeypatch):
-    """The function that quotes tables, in a folder with a table `scenes`."""
+    """What quotes tables and figures, in a folder with a table `scenes`."""
     spec = importlib.util.spec_from_file_location("quote", ROOT / "docs/quote.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "results/tables").mkdir(parents=True)
     (tmp_path / "results/tables/scenes.md").write_text(TABLE)
-    return module.quote
+    return module
 
 
 def test_a_table_is_quoted_without_its_title_and_figures(quote):
     page = "# A\n<!-- quote scenes -->\nold\n<!-- end of quote -->\nb\n"
     body = TABLE[TABLE.index("Relevant") : TABLE.index("![Map]")]
     expected = f"# A\n<!-- quote scenes -->\n\n{body}<!-- end of quote -->\nb\n"
-    assert quote(page) == quote(quote(page)) == expected
+    assert quote.quote(page) == quote.quote(quote.quote(page)) == expected
 
 
 def test_a_table_that_was_not_made_stays_as_it_is_quoted(quote):
     page = "<!-- quote other -->\nold\n<!-- end of quote -->\n"
-    assert quote(page) == page
+    assert quote.quote(page) == page
 
 
 def test_single_numbers_are_filled_in(quote):
@@ -210,15 +210,25 @@ def test_single_numbers_are_filled_in(quote):
         "| SH | `other` | both rsum | 1 | 2 |\n"
     )
     page = "<!-- quote rows -->\n" + rows + "<!-- end of quote -->\n"
-    assert quote(page.format("R@1 | 0 | 0", "rsum | 0 | 0")) == page.format(
+    assert quote.quote(page.format("R@1 | 0 | 0", "rsum | 0 | 0")) == page.format(
         "R@1 | 1.5 | 2.5 ± 0.1", "rsum |  | 99.0"
     )
+
+
+def test_figures_of_a_page_are_copied_beside_it_once_they_are_drawn(quote):
+    page = Path("docs/page.md")
+    page.parent.mkdir()
+    page.write_text("![By accuracy](accuracy.svg) ![By steps](steps.svg) ![Other](other.png)\n")
+    Path("results/figures").mkdir()
+    Path("results/figures/accuracy.svg").write_text("<svg/>")
+    quote.main(page)
+    assert [path.name for path in page.parent.glob("*.*g")] == ["accuracy.svg"]
 
 
 @pytest.mark.parametrize("row", ["MH | `scenes` | both rsum", "SH | `scenes` | both R@5"])
 def test_a_row_that_its_table_lacks_is_named(quote, row):
     with pytest.raises(SystemExit, match=r"scenes\.md has no"):
-        quote(f"<!-- quote rows -->\n| {row} |  |  |\n<!-- end of quote -->\n")
+        quote.quote(f"<!-- quote rows -->\n| {row} |  |  |\n<!-- end of quote -->\n")
 
 
 def test_the_readme_quotes_what_the_page_of_results_quotes():
