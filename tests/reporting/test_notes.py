@@ -1,5 +1,5 @@
 from crossmodal.reporting.notes import notes
-from crossmodal.reporting.tables import Cell, Row
+from crossmodal.reporting.rows import Cell, Row
 
 
 def make_row(label, **said):

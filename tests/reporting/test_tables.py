@@ -6,7 +6,8 @@ import pytest
 
 from crossmodal.config.params import Experiment, Table
 from crossmodal.config.schema import Cited
-from crossmodal.reporting.tables import COLUMNS, LINE, Cell, make_rows, to_csv, to_markdown
+from crossmodal.reporting.rows import Cell, make_rows
+from crossmodal.reporting.tables import COLUMNS, LINE, to_csv, to_markdown
 
 DIRECTIONS = ("image-to-text", "text-to-image")
 METRICS = ["mAP", "R@1", "MedR", "rsum"]

@@ -1,6 +1,6 @@
 """What must be known to read the published numbers of a table, in words."""
 
-from crossmodal.reporting.tables import Row
+from crossmodal.reporting.rows import Row
 
 
 def notes(rows: list[Row]) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 from crossmodal.config.schema import Experiment, Figure
 from crossmodal.reporting.costs import COSTS
 from crossmodal.reporting.curves import SPREAD
-from crossmodal.reporting.tables import metrics_of
+from crossmodal.reporting.rows import metrics_of
 
 POINTS = ["line", "x", "y", "spread", "seeds"]
 

@@ -1,25 +1,18 @@
-"""Tables of published next to reproduced numbers, from the metrics of runs."""
+"""Tables as Markdown and as CSV."""
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import compress
-from statistics import mean, stdev
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from crossmodal.config.published_numbers import Number, Place, Published, published_numbers
-from crossmodal.config.schema import Experiment, Table
-from crossmodal.learning.plateau import LEFT, STEPS
-from crossmodal.reporting.costs import COSTS, MEMORY, TIME, costs
-from crossmodal.reporting.starts import OUTCOMES, RSUM, STARTS, outcome
+from crossmodal.config.published_numbers import Place
+from crossmodal.config.schema import Table
+from crossmodal.learning.plateau import STEPS
+from crossmodal.reporting.costs import MEMORY, TIME
+from crossmodal.reporting.rows import Cell, Row
 
-DECIMALS = {"mAP": 3, "R@": 1, "rsum": 1, "MedR": 1, "MeanR": 1}
-DECIMALS |= {STARTS: 1, "positives": 3, "negatives": 3, STEPS: 0, LEFT: 0, RSUM: 1}
-DECIMALS |= {TIME: 1, MEMORY: 0}
 UNRANKED = {"positives", "negatives"}
 LOWER_IS_BETTER = {"MedR", "MeanR", STEPS, TIME, MEMORY}
-CONTROLS = ("random", "constant", "perfect")
 LINE = "*For reference, of no paper:*"  # between a table's rows and its reference rows
 COLUMNS = [
     "table",
@@ -34,194 +27,6 @@ COLUMNS = [
     "seeds",
     "difference",
 ]
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One number of a table: what was published, what was reproduced, or neither.
-
-    Args:
-        metric: 'mAP', 'R@10' ...
-        published: As printed in the paper.
-        values: One per seed; empty if it was not run.
-        note: On the published number.
-    """
-
-    metric: str
-    published: float | None
-    values: list[float]
-    note: str = ""
-
-    @property
-    def reproduced(self) -> float | None:
-        """Mean over the seeds."""
-        return mean(self.values) if self.values else None
-
-    @property
-    def spread(self) -> float | None:
-        """Sample standard deviation over the seeds."""
-        return stdev(self.values) if len(self.values) > 1 else None
-
-    @property
-    def difference(self) -> float | None:
-        """Reproduced minus published."""
-        if self.published is None or self.reproduced is None:
-            return None
-        return self.reproduced - self.published
-
-    def show(self, value: float | None, sign: str = "") -> str:
-        """A value with the metric's decimals; nothing if there is none."""
-        digits = next(d for prefix, d in DECIMALS.items() if self.metric.startswith(prefix))
-        return "" if value is None else f"{value:{sign}.{digits}f}"
-
-    def show_reproduced(self) -> str:
-        """Mean and spread."""
-        spread = "" if self.spread is None else f" ± {self.show(self.spread)}"
-        return self.show(self.reproduced) + spread
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of a table: an experiment, which may be a reference, a citation or a control."""
-
-    experiment: str
-    label: str
-    dataset: str
-    cells: dict[Place, Cell]
-    deterministic: bool = False
-    reference: bool = False
-
-    @property
-    def compared(self) -> bool:
-        """Whether it takes part in ranks: no citation, control or reference does."""
-        return bool(self.experiment) and not self.reference
-
-    def seeds(self) -> str:
-        """How many seeds there are of an experiment; nothing of what was not run."""
-        number = max(len(cell.values) for cell in self.cells.values())
-        note = " (deterministic)" if self.deterministic else ""
-        return f"{number}{note}" if self.experiment and number else ""
-
-
-def make_rows(
-    table: Table,
-    experiments: dict[str, Experiment],
-    runs: dict[str, list[dict[str, Any]]],
-    deterministic: Collection[str] = (),
-) -> list[Row]:
-    """Rows of a table: its experiments, what is only cited, the controls of each dataset and
-    protocol, then the reference rows.
-
-    Args:
-        table: What the table shows.
-        experiments: The table's experiments by name.
-        runs: Metrics of each experiment's seeds, from `evaluate` or `evaluate_intra_modal`; an
-            experiment without any has empty cells.
-        deterministic: Experiments whose seed makes no difference.
-    """
-    rows, controls = [], {}
-    for name in table.experiments:
-        spec = experiments[name]
-        if name not in runs:
-            rows.append(Row(name, spec.row(), spec.dataset, {}, reference=bool(spec.reference)))
-            continue
-        results = [metrics_of(run, table.metrics) for run in runs[name]]
-        published = _comparable(spec.published, set(results[0]))
-        cells = _cells(table, published, results)
-        facts = (name in deterministic, bool(spec.reference))
-        rows.append(Row(name, spec.row(), spec.dataset, cells, *facts))
-        each_way = [m for direction, m in results[0].items() if "-to-" in direction]
-        sizes = " and ".join(f"{m['queries']:,.0f} × {m['gallery']:,.0f}" for m in each_way)
-        modalities = " and ".join([*spec.views][:2])
-        protocol = (spec.dataset, f"by {spec.relevance}", modalities, sizes)
-        controls.setdefault(protocol, runs[name])
-    rows = [row if row.cells else _empty(row, rows, experiments) for row in rows]
-    references = [row for row in rows if row.reference]
-    rows = [row for row in rows if not row.reference]
-    cited = table.cited.rows() if table.cited else {}
-    rows += [_cite(table, *row) for row in cited.items()]
-    return [*rows, *_bounds(table, controls), *references]
-
-
-def _bounds(table: Table, controls: dict[tuple[str, ...], list[dict[str, Any]]]) -> Iterator[Row]:
-    """Rows of the controls of each protocol, named by what tells them apart."""
-    differ = [len(set(parts)) > 1 for parts in zip(*controls, strict=True)]
-    for protocol, runs in controls.items():
-        for scorer in CONTROLS:
-            label = ", ".join([f"{scorer} scores", *compress(protocol, differ)])
-            cells = _cells(table, {}, [run["controls"][scorer] for run in runs])
-            yield Row("", f"({label})", protocol[0], cells)
-
-
-def _empty(row: Row, rows: list[Row], experiments: dict[str, Experiment]) -> Row:
-    """A row that was not run, with the cells of another one of the same modalities."""
-    views, source = [*experiments[row.experiment].views][:2], experiments[row.experiment].published
-    alike = (r.cells for r in rows if r.cells and [*experiments[r.experiment].views][:2] == views)
-    cells = next(alike, {})
-    published = _comparable(source, {direction for direction, _ in cells})
-    numbers = {place: published.get(place, (None, "")) for place in cells}
-    return replace(
-        row, cells={k: Cell(k[1], value, [], note) for k, (value, note) in numbers.items()}
-    )
-
-
-def _comparable(source: Published | None, directions: set[str]) -> dict[Place, Number]:
-    """Published numbers; none if they are of other directions, whose average is another number."""
-    published = _published_cells(source) if source else {}
-    other = {direction for direction, _ in published if "-to-" in direction} - directions
-    return {} if other else published
-
-
-def _published_cells(source: Published) -> dict[Place, Number]:
-    """Published numbers; a mAP without a direction stands by the average of both."""
-    return {
-        (
-            "average" if direction == "both" and metric.startswith("mAP") else direction,
-            metric,
-        ): number
-        for (direction, metric), number in published_numbers(source).items()
-    }
-
-
-def _cite(table: Table, label: str, source: Published) -> Row:
-    """A published row without a reproduced one."""
-    cells = {
-        (direction, metric): Cell(metric, number.value, [], number.note)
-        for (direction, metric), number in _published_cells(source).items()
-        if metric in table.metrics
-    }
-    return Row("", label, source.dataset, cells)
-
-
-def metrics_of(run: dict[str, Any], wanted: list[str]) -> dict[str, dict[str, float]]:
-    """Metrics of a run on the test split by direction; what has no direction is under `both`.
-
-    Args:
-        run: From `evaluate` or `evaluate_intra_modal`.
-        wanted: Metrics; those of the training are added if they are among these.
-    """
-    found = {direction: dict(metrics) for direction, metrics in run["test"].items()}
-    found.setdefault("both", {})
-    if not OUTCOMES.isdisjoint(wanted):
-        found["both"] |= outcome(run)
-    if not COSTS.isdisjoint(wanted):
-        for direction, values in costs(run).items():
-            found[direction] |= values
-    return found
-
-
-def _cells(
-    table: Table, published: dict[Place, Number], results: list[dict[str, Any]]
-) -> dict[Place, Cell]:
-    """Cells of the metrics a table shows, for every direction that has them."""
-    # each direction first, what belongs to both after them
-    directions = sorted(results[0], key=lambda d: "-to-" not in d)
-    found = {}
-    for place in ((d, m) for d in directions for m in table.columns if m in results[0][d]):
-        direction, metric = place
-        value, note = published.get(place, (None, ""))
-        found[place] = Cell(metric, value, [r[direction][metric] for r in results], note)
-    return found
 
 
 def to_markdown(

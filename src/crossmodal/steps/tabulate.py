@@ -7,7 +7,8 @@ from crossmodal.config.schema import Experiment, Table, column
 from crossmodal.io.files import read_json, write_csv, write_text
 from crossmodal.reporting.chance import chance
 from crossmodal.reporting.notes import notes
-from crossmodal.reporting.tables import COLUMNS, make_rows, to_csv, to_markdown
+from crossmodal.reporting.rows import make_rows
+from crossmodal.reporting.tables import COLUMNS, to_csv, to_markdown
 from crossmodal.workflow.records import verified
 
 
