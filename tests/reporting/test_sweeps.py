@@ -63,6 +63,13 @@ def test_a_fact_may_be_x_and_leaves_the_name_of_the_line_with_all_facts():
     ]
 
 
+def test_what_varies_takes_the_words_between_its_commas_along():
+    update = {"label": "SAM, margin of {margin}, FC7, {accuracy} %", "facts": {"accuracy": 70.0}}
+    member = next(iter(GRID.model_copy(update=update).members("sam").values()))
+    assert member.row("margin") == "SAM, FC7, 70 %, slope 1"
+    assert member.row("accuracy") == "SAM, margin of 0.5, FC7, slope 1"
+
+
 @pytest.mark.parametrize(
     ("metric", "value"), [("rsum", 1.6), ("R@1", 2.8), ("training time (s)", 7)]
 )

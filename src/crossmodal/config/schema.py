@@ -185,9 +185,12 @@ class Experiment(Settings):
         of a reference row, what it was trained on.
 
         An option stands where the label has its name in braces, else at the end; facts stand there
-        alone, and are left out together.
+        alone, and are left out together. What is left out takes the words between its commas along.
         """
-        label, options = self.label, []
+        varying = [f"{{{name}}}" for name in (self.facts if without in self.facts else [without])]
+        first, *further = self.label.split(", ")
+        kept = [part for part in further if not any(name in part for name in varying)]
+        label, options = ", ".join([first, *kept]), []
         for fact, value in self.facts.items():
             label = label.replace(f"{{{fact}}}", "..." if without in self.facts else f"{value:g}")
         for option, value in self.set_by_grid().items():
