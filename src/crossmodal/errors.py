@@ -1,4 +1,4 @@
-"""The one exception whose message is meant for the user."""
+"""The exceptions whose messages are meant for the user."""
 
 import difflib
 from collections.abc import Iterable
@@ -9,6 +9,10 @@ ENCODERS = 'run `pip install "crossmodal[encoders]"`'  # where one of their pack
 
 class CrossmodalError(Exception):
     """Bad input: the message names the file, key or value and says what to do."""
+
+
+class DivergenceError(CrossmodalError):
+    """Training left the finite numbers: the options do not suit the data."""
 
 
 def unknown(name: object, known: Iterable[str]) -> str:

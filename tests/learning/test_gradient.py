@@ -7,7 +7,7 @@ from safetensors.numpy import load_file, save_file
 from torch import nn
 from torch.nn.functional import normalize
 
-from crossmodal.errors import CrossmodalError
+from crossmodal.errors import DivergenceError
 from crossmodal.io import snapshots
 from crossmodal.learning import gradient
 from crossmodal.learning.gradient import GradientMethod, shuffled_batches
@@ -177,14 +177,25 @@ def test_a_loss_that_is_no_number_stops_the_run(splits, value):
     method = Tiny()
     loss = method.loss
     method.loss = lambda batch: loss(batch) * (value if method.asked[-1][0] == 2 else 1)
-    with pytest.raises(CrossmodalError, match=r"mine: epoch 2 ends with loss .* learning_rate"):
+    with pytest.raises(DivergenceError, match=r"mine: epoch 2 ends with loss .* learning_rate"):
         method.fit(*splits, Run(0, label="mine"))
+
+
+def test_weights_that_leave_the_numbers_in_the_last_step_stop_the_run(splits):
+    method = Tiny()
+    rate = method.learning_rate_at
+    method.learning_rate_at = lambda epoch, step: np.inf if epoch == 1 else rate(epoch, step)
+    method.batches = lambda epoch, rng: list(Tiny.batches(method, epoch, rng))[:1]
+    with pytest.raises(
+        DivergenceError, match=r"epoch 1 .* and with weights that are NaN or infinite"
+    ):
+        method.fit(*splits, Run(0))
 
 
 def test_an_epoch_without_batches_stops_the_run(splits):
     method = Tiny()
     method.batches = lambda epoch, rng: []
-    with pytest.raises(CrossmodalError, match="after 0 batches"):
+    with pytest.raises(DivergenceError, match="after 0 batches"):
         method.fit(*splits, Run(0))
 
 

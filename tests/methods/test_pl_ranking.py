@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from crossmodal.config import plugins
-from crossmodal.errors import CrossmodalError
+from crossmodal.errors import CrossmodalError, DivergenceError
 from crossmodal.learning.method import Run
 from crossmodal.learning.selection import pools, selection_score
 from crossmodal.methods.pl_ranking import STEPS_PER_THRESHOLD, NuclearSGD, PLRanking
@@ -162,6 +162,12 @@ def test_a_large_penalty_makes_all_scores_equal(labelled, make_split, fitted):
     assert not any(pool.embeddings.any() for pool in pools(method, split).values())
     random = (split.labels.sum(0) / len(split.items) * split.labels.mean(0)).sum()
     assert selection_score(method, split) == pytest.approx(random, abs=0.03)
+
+
+def test_too_high_a_rate_is_told(labelled, make_split):
+    split = make_split(*labelled)
+    with pytest.raises(DivergenceError, match="lower learning_rate"):
+        make(learning_rate=1e20, penalty=0.1).fit(split, split, Run(0))
 
 
 def test_one_label_of_several_is_drawn_by_the_seed(labelled, make_split, fitted):

@@ -9,7 +9,7 @@ from safetensors.numpy import load_file
 
 from crossmodal.data.feature_file import write_features
 from crossmodal.data.feature_reader import read_features
-from crossmodal.errors import CrossmodalError
+from crossmodal.errors import CrossmodalError, DivergenceError
 from crossmodal.io.checkpoints import FOLDER
 from crossmodal.learning.method import Method
 from crossmodal.learning.model_folder import MODEL_FILES
@@ -36,6 +36,8 @@ class Toy(Method):
     def fit(self, train, validation, run):
         if len(self.fitted) == self.stop_at:
             raise KeyboardInterrupt
+        if self.noise < 0:
+            raise DivergenceError(f"noise {self.noise} is too low")
         for split in (train, validation):
             for view in split.views.values():
                 assert np.isfinite(view.features).all()
@@ -125,6 +127,23 @@ def test_of_equally_good_options_the_first_is_kept(run, values):
 def test_every_combination_is_fitted(run):
     _, fitted = run({"noise": [0.9, 0.0], "step": [1, 2]})
     assert fitted == [(0.9, 1), (0.9, 2), (0.0, 1), (0.0, 2)]
+
+
+@pytest.mark.parametrize("values", [[-1.0, 0.9, 0.0], [0.9, -1.0, 0.0], [0.9, 0.0, -1.0]])
+def test_options_that_diverge_are_not_chosen(run, values):
+    output, fitted = run({"noise": values})
+    facts = facts_of(output)
+    assert facts["searched"] == {"noise": 0.0}
+    assert fitted == [(0.9, 1), (0.0, 1)]
+    assert [found["searched"]["noise"] for found in facts["search"]] == values
+    told = [found for found in facts["search"] if "validation" not in found]
+    assert told == [{"searched": {"noise": -1.0}, "diverged": "noise -1.0 is too low"}]
+
+
+@pytest.mark.parametrize("search", [{"noise": [-1.0, -2.0]}, {"noise": [-2.0]}])
+def test_a_fit_fails_where_all_options_diverge(run, search):
+    with pytest.raises(DivergenceError, match=r"noise -2\.0 is too low"):
+        run(search)
 
 
 @pytest.mark.parametrize("stop", [0, 1, 2])

@@ -18,7 +18,7 @@ from torch import nn
 
 from crossmodal.data.split import Split, View
 from crossmodal.device import device
-from crossmodal.errors import CrossmodalError
+from crossmodal.errors import DivergenceError
 from crossmodal.io.progress import track
 from crossmodal.io.snapshots import Snapshot, State
 from crossmodal.learning.distributed import add_gradients, first_alone, is_first, share_layers
@@ -134,7 +134,7 @@ class GradientMethod(Method):
         """Train, and keep the epoch that does best on the validation split.
 
         Raises:
-            CrossmodalError: If the loss becomes NaN or infinite.
+            DivergenceError: If the loss or a weight becomes NaN or infinite.
         """
         torch.manual_seed(run.seed)
         self.initial_weights, self.threads = run.weights, run.threads
@@ -212,10 +212,12 @@ class _Training:
         while accumulated := list(islice(batches, self.method.accumulate)):
             losses += self._train_step(epoch, accumulated)
         mean = float(torch.stack(losses).mean()) if losses else math.nan
-        if not math.isfinite(mean):
-            raise CrossmodalError(
-                f"{self.run.label}: epoch {epoch} ends with loss {mean} after {len(losses)} "
-                "batches; lower learning_rate, or check that the training split fills a batch"
+        finite = all(weight.isfinite().all() for weight in self.network.parameters())
+        if not (finite and math.isfinite(mean)):
+            raise DivergenceError(
+                f"{self.run.label}: epoch {epoch} ends with loss {mean} after {len(losses)} batches"
+                + ", and with weights that are NaN or infinite" * (not finite)
+                + "; lower learning_rate, or check that the training split fills a batch"
             )
         return mean
 

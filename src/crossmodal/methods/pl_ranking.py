@@ -83,7 +83,8 @@ class PLRanking(GradientMethod):
         label of items that have several.
 
         Raises:
-            CrossmodalError: If no item has a label, or the loss becomes NaN or infinite.
+            CrossmodalError: If no item has a label.
+            DivergenceError: If the loss or a weight becomes NaN or infinite.
         """
         require_labels(train)
         chances = np.random.default_rng(run.seed).random(train.labels.shape) * train.labels
@@ -234,7 +235,8 @@ class NuclearSGD(torch.optim.SGD):
             for matrix in group["params"]:
                 state = self.state[matrix]
                 state["step"] = state.get("step", torch.zeros(())) + 1
-                if self.penalty and state["step"] % STEPS_PER_THRESHOLD == 0:
+                due = self.penalty and state["step"] % STEPS_PER_THRESHOLD == 0
+                if due and matrix.isfinite().all():  # else it has no singular values
                     matrix.copy_(soft_threshold(matrix, threshold))
 
 

@@ -4,6 +4,7 @@ Several processes may fit it together, see `crossmodal.learning.distributed`; th
 """
 
 import resource
+import sys
 import time
 from contextlib import ExitStack
 from functools import partial
@@ -15,7 +16,7 @@ from crossmodal.config.grids import combinations
 from crossmodal.data.prepared import Prepared
 from crossmodal.data.split import Split, load_split
 from crossmodal.device import use_deterministic_algorithms
-from crossmodal.errors import CrossmodalError
+from crossmodal.errors import CrossmodalError, DivergenceError
 from crossmodal.io.checkpoints import unfinished_work
 from crossmodal.io.files import write_csv
 from crossmodal.io.provenance import provenance
@@ -50,7 +51,8 @@ def train(
         threads: How many may work at the same time.
 
     Raises:
-        CrossmodalError: If data and method do not fit together, or training diverges.
+        CrossmodalError: If data and method do not fit together.
+        DivergenceError: If training diverges with all options that are searched.
     """
     use_deterministic_algorithms(spec.get("deterministic", True))
     with joined(), ExitStack() as stack:
@@ -64,17 +66,25 @@ def train(
         dataset = Prepared(folder)
         how = (spec["relevance"], spec.get("changes"))
         splits = [load_split(dataset, views, split, *how) for split in ("train", "validation")]
-        candidates = {}
+        fitted, searched = {}, []
         for index, options in enumerate(combinations(spec["search"])):
             candidate = work / f"candidate{index}"
             if not first_alone((candidate / "model.safetensors").exists):
                 label = f"{output.parent} {options or ''}".strip()
                 run = Run(seed, candidate, label=label, threads=max(1, threads // processes()))
-                _fit(spec, options, splits, run, weights)
-            candidates[candidate] = first_alone(partial(read_facts, candidate))
-        # ties go to the first, so the order of the searched values matters
-        best = max(candidates, key=lambda candidate: candidates[candidate]["validation"])
-        searched = [{k: c[k] for k in ("searched", "validation")} for c in candidates.values()]
+                try:
+                    _fit(spec, options, splits, run, weights)
+                except DivergenceError as error:
+                    diverged = error
+                    searched.append({"searched": options, "diverged": str(error)})
+                    print(f"not chosen: {error}", file=sys.stderr, flush=True)
+                    continue
+            facts = first_alone(partial(read_facts, candidate))
+            fitted[candidate] = facts["validation"]
+            searched.append({key: facts[key] for key in ("searched", "validation")})
+        if not fitted:
+            raise diverged
+        best = max(fitted, key=fitted.get)  # of equals the first
         if is_first():
             made = provenance(spec, read)
             publish_model(best, output.parent, search=searched, made=made)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from crossmodal.errors import CrossmodalError
+from crossmodal.errors import DivergenceError
 from crossmodal.learning.online import learner as module
 from crossmodal.learning.online.full_rank import FullRank
 from crossmodal.learning.online.hinge import Margin
@@ -83,5 +83,5 @@ def test_lists_of_one_triplet_are_single_triplets(kind):
 
 def test_divergence_names_the_option_to_lower(kind):
     model = make(kind, HYPERPARAMETERS._replace(step_size=1e308))
-    with pytest.raises(CrossmodalError, match=r"step_size 1e\+308: .* lower step_size"):
+    with pytest.raises(DivergenceError, match=r"step_size 1e\+308: .* lower step_size"):
         model.partial_fit(make_batch(), 50)

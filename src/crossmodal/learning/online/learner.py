@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from crossmodal.errors import CrossmodalError
+from crossmodal.errors import DivergenceError
 from crossmodal.learning.online import random_state
 from crossmodal.learning.online.loop import Batch, Hyperparameters, learn
 
@@ -75,7 +75,7 @@ class Learner(ABC):
             Mean loss of their triplets, and the share of triplets that violated their margin.
 
         Raises:
-            CrossmodalError: If the model diverged.
+            DivergenceError: If the model is no longer finite.
         """
         totals = np.zeros(3)  # loss, violating triplets, all triplets
         end = self.lists + lists
@@ -92,7 +92,7 @@ class Learner(ABC):
 
     def _check(self) -> None:
         if not all(np.isfinite(array).all() for array in self.arrays.values()):
-            raise CrossmodalError(
+            raise DivergenceError(
                 f"step_size {self.hyperparameters.step_size}: the model is no longer finite after "
                 f"{self.lists} lists of triplets; lower step_size"
             )
