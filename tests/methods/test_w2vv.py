@@ -91,12 +91,12 @@ def test_gradients_are_clipped_together(captioned):
     assert len({p.grad.flatten()[0].item() for p in trained}) == 1
 
 
-def test_forty_captions_are_learnt_by_heart_and_kept(captioned):
+def test_forty_captions_are_learnt_by_heart_and_kept(captioned, without_rows):
     method = W2VV(**OPTIONS | {"epochs": 25, "learning_rate": 0.01})
     method.fit(captioned, captioned, Run(seed=0))
     assert selection_score(method, captioned) > 590  # of 600
     restored = W2VV(**OPTIONS)
-    restored.restore(method.state(), captioned.views)
+    restored.restore(method.state(), without_rows(captioned.views))
     for modality, view in captioned.views.items():
         np.testing.assert_array_equal(restored.embed(modality, view), method.embed(modality, view))
 

@@ -32,6 +32,7 @@ from crossmodal.learning.online.preprocessing import (
     PreprocessingOptions,
     fit_preprocessing,
     preprocess,
+    preprocessed_width,
 )
 from crossmodal.options import Count, NotNegative, Positive
 from crossmodal.resources.fits import scaled_bytes, training
@@ -98,8 +99,8 @@ class PLRanking(GradientMethod):
     def build(self, views: dict[str, View]) -> nn.Module:
         """One map per modality; entries from N(0, 1 / k)."""
         maps = nn.ModuleDict()
-        for modality, view in views.items():
-            width = self._scaled(modality, view.vectors()[:1]).shape[1]
+        for modality in views:
+            width = preprocessed_width(self.statistics[modality])
             maps[modality] = nn.Linear(width, self.options.dims, bias=False)
             nn.init.normal_(maps[modality].weight, std=self.options.dims**-0.5)
         return maps

@@ -59,12 +59,16 @@ def preprocess(
         scaling: The option that it was called with.
     """
     components = statistics.get("components")
-    width = features.shape[1] if components is None else components.shape[1]
-    found = np.empty((len(features), width), np.float32)
+    found = np.empty((len(features), preprocessed_width(statistics)), np.float32)
     blocks = _scaled(features, statistics, scaling)
     for rows, block in zip(gen_batches(len(features), ROWS_PER_BLOCK), blocks, strict=True):
         found[rows] = block if components is None else block @ components
     return found
+
+
+def preprocessed_width(statistics: dict[str, np.ndarray]) -> int:
+    """Columns d' of the rows that `preprocess` makes with these statistics."""
+    return statistics.get("components", statistics["mean"]).shape[-1]
 
 
 def _begun(rows: np.ndarray, scaling: Scaling) -> np.ndarray:
