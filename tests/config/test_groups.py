@@ -1,7 +1,7 @@
 import pytest
 
+from crossmodal.config.experiment import Group
 from crossmodal.config.groups import expand, merged
-from crossmodal.config.schema import Group
 from crossmodal.errors import CrossmodalError
 
 WIKI = {

@@ -1,6 +1,7 @@
 import pytest
 
-from crossmodal.config.schema import Experiment, Table
+from crossmodal.config.experiment import Experiment
+from crossmodal.config.table import Table
 from crossmodal.reporting.chance import chance
 
 DIRECTIONS = ("image-to-text", "text-to-image")

@@ -1,6 +1,7 @@
 import pytest
 
-from crossmodal.config.schema import Experiment, Figure
+from crossmodal.config.experiment import Experiment
+from crossmodal.config.table import Figure
 from crossmodal.reporting.sweeps import option_points, step_points
 
 GRID = Experiment(

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from crossmodal.config.params import Experiment, Table
-from crossmodal.config.schema import Cited
+from crossmodal.config.table import Cited
 from crossmodal.reporting.rows import Cell, make_rows
 from crossmodal.reporting.tables import COLUMNS, LINE, to_csv, to_markdown
 

@@ -3,10 +3,11 @@
 from typing import TYPE_CHECKING, Any, get_args
 
 from crossmodal.config import plugins
+from crossmodal.config.experiment import Experiment
 from crossmodal.config.facts import Facts
 from crossmodal.config.grids import combinations
 from crossmodal.config.published_numbers import Published, published_numbers
-from crossmodal.config.schema import TRAINING, Experiment, Logged, Metric, Table
+from crossmodal.config.table import TRAINING, Logged, Metric, Table
 from crossmodal.errors import CrossmodalError, unknown
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from crossmodal.config.schema import Group, Settings
+from crossmodal.config.experiment import Group, Settings
 from crossmodal.errors import CrossmodalError, unknown
 
 # address in params.yaml and what is said there, from the general to the particular

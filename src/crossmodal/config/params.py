@@ -19,22 +19,15 @@ from pydantic import (
 from crossmodal.config import plugins
 from crossmodal.config.checks import Checks, member
 from crossmodal.config.estimates import Estimates
+from crossmodal.config.experiment import Experiment, Group, Name, Options
 from crossmodal.config.facts import Facts, FeatureFacts
 from crossmodal.config.grids import combinations, member_name
 from crossmodal.config.groups import Layers, based, expand, merged
 from crossmodal.config.overlays import naming, read_files
-from crossmodal.config.schema import (
-    Experiment,
-    Figure,
-    Group,
-    Name,
-    Options,
-    Strict,
-    Suite,
-    Table,
-)
+from crossmodal.config.table import Figure, Suite, Table
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import write_text
+from crossmodal.options import Strict
 from crossmodal.resources.needs import Resources
 
 CHECKED = Path(".snakemake/params-checked.json")  # beside params.yaml

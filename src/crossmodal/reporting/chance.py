@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from crossmodal.config.schema import Experiment, Table
+from crossmodal.config.experiment import Experiment
+from crossmodal.config.table import Table
 
 FEW = 100  # test items, below which a table warns
 TOLD = ("mAP", "R@10")  # metrics, where the table has them

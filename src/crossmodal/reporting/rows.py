@@ -6,8 +6,9 @@ from itertools import compress
 from statistics import mean, stdev
 from typing import Any
 
+from crossmodal.config.experiment import Experiment
 from crossmodal.config.published_numbers import Number, Place, Published, published_numbers
-from crossmodal.config.schema import Experiment, Table
+from crossmodal.config.table import Table
 from crossmodal.learning.plateau import LEFT, STEPS
 from crossmodal.reporting.costs import COSTS, MEMORY, TIME, costs
 from crossmodal.reporting.starts import OUTCOMES, RSUM, STARTS, outcome

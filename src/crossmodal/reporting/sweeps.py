@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from statistics import mean, stdev
 from typing import Any
 
-from crossmodal.config.schema import Experiment, Figure
+from crossmodal.config.experiment import Experiment
+from crossmodal.config.table import Figure
 from crossmodal.reporting.costs import COSTS
 from crossmodal.reporting.curves import SPREAD
 from crossmodal.reporting.rows import metrics_of

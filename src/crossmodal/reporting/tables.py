@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 from crossmodal.config.published_numbers import Place
-from crossmodal.config.schema import Table
+from crossmodal.config.table import Table
 from crossmodal.learning.plateau import STEPS
 from crossmodal.reporting.costs import MEMORY, TIME
 from crossmodal.reporting.rows import Cell, Row

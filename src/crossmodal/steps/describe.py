@@ -10,10 +10,10 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from pydantic.fields import FieldInfo
 
 from crossmodal.config import plugins
+from crossmodal.config.experiment import Settings
 from crossmodal.config.groups import Layers, based
 from crossmodal.config.overlays import read_files
 from crossmodal.config.params import Params, read
-from crossmodal.config.schema import Settings
 from crossmodal.data.changes import Changes
 from crossmodal.errors import CrossmodalError, unknown
 from crossmodal.io.text_table import print_table

@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from crossmodal.config.schema import TRAINING, Experiment, Figure
+from crossmodal.config.experiment import Experiment
+from crossmodal.config.table import TRAINING, Figure
 from crossmodal.io.files import read_csv, read_json, write_csv
 from crossmodal.reporting.curves import LEARNING
 from crossmodal.reporting.figures import Line, draw_lines

@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from crossmodal.config.schema import Experiment, Table, column
+from crossmodal.config.experiment import Experiment
+from crossmodal.config.table import Table, column
 from crossmodal.io.files import read_json, write_csv, write_text
 from crossmodal.reporting.chance import chance
 from crossmodal.reporting.notes import notes

@@ -5,9 +5,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Protocol
 
+from crossmodal.config.experiment import Experiment
 from crossmodal.config.params import Params
 from crossmodal.config.published_numbers import papers
-from crossmodal.config.schema import TRAINING, Experiment
+from crossmodal.config.table import TRAINING
 from crossmodal.data.prepared import FILES, is_prepared
 from crossmodal.errors import ENCODERS, CrossmodalError
 from crossmodal.io.files import digest

@@ -1,11 +1,8 @@
-"""What params.yaml says of experiments, tables and figures."""
+"""What params.yaml says of experiments."""
 
-import re
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from crossmodal.config.grids import combinations, member_name
 from crossmodal.config.published_numbers import Published
@@ -14,55 +11,11 @@ from crossmodal.data.split import Relevance
 from crossmodal.options import Count, Strict
 
 Modality = Literal["image", "text", "speech"]
-Metric = Literal[
-    "mAP",
-    "mAP@50",
-    "mAP@100",
-    "R@1",
-    "R@5",
-    "R@10",
-    "MedR",
-    "MeanR",
-    "rsum",
-    "successful starts of 5",
-    "positives",
-    "negatives",
-    "steps on plateau",
-    "left plateau (%)",
-    "validation rsum",
-    "training time (s)",
-    "peak memory (MB)",
-]
-Retrieval = Literal["cross-modal", "intra-modal"]
-Readout = Literal["own", "posteriors"]
 PublishedColumn = Literal["paper", "table", "dataset", "method", "variant"]
-Logged = Literal["validation", "loss", "seconds", "alpha", "gap"]
-TRAINING = ("step", "epoch")  # columns of the learning curve that a figure may have as x
 # a name becomes part of paths, and of Snakemake's regular expressions
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
 Options = dict[str, Any]
 Values = dict[str, Annotated[list[Any], Field(min_length=1)]]
-
-
-def column(metric: str, readout: Readout) -> str:
-    """What a table calls a metric by a readout."""
-    return metric if readout == "own" else f"{metric}, class {readout}"
-
-
-def _listed(text: Any) -> Any:
-    """The names in a text, as DVC writes each list with an item per line."""
-    return re.split(r",\s+", text) if isinstance(text, str) else text
-
-
-def _labelled(methods: Any) -> Any:
-    """Methods by label, which is their name where there is just a list of them."""
-    names = _listed(methods)
-    return dict(zip(names, names, strict=True)) if isinstance(names, list) else names
-
-
-_Listed, _Labelled = BeforeValidator(_listed), BeforeValidator(_labelled)
-Names = Annotated[list[str], _Listed]
-Metrics = Annotated[list[Metric], _Listed, Field(min_length=1)]
 
 
 class Settings(Strict):
@@ -202,117 +155,3 @@ class Experiment(Settings):
         changes = [self.changes.label] if self.changes else []
         trained = [f"trained on {self.reference}"] if self.reference else []
         return ", ".join([label, *changes, *options, *trained])
-
-
-class Map(Strict):
-    """A map in the plane of the embeddings of an experiment's test items."""
-
-    experiment: str
-    labels: Annotated[list[str], Field(min_length=2, max_length=2)] | None = Field(
-        None, description="Show the items with either or both; null: all items with just one label."
-    )
-
-
-class Cited(Strict):
-    """Rows of one published table: columns of published/retrieval.csv."""
-
-    paper: str
-    table: str
-    dataset: str
-    variant: str = ""
-    methods: Annotated[dict[str, str], _Labelled, Field(min_length=1)] = Field(
-        description="Label -> method; a list of methods if they are labels too."
-    )
-
-    def rows(self) -> dict[str, Published]:
-        """The published row of each label."""
-        columns = self.model_dump(exclude={"methods"})
-        return {
-            label: Published(method=method, **columns) for label, method in self.methods.items()
-        }
-
-
-class Table(Strict):
-    """One file in results/tables/."""
-
-    title: str
-    note: str = ""
-    experiments: Annotated[Names, Field(min_length=1)]
-    metrics: Metrics
-    retrieval: Retrieval = "cross-modal"
-    readout: Annotated[list[Readout], _Listed, Field(min_length=1)] = Field(
-        ["own"],
-        description="How methods rank: 'own' by their own score, 'posteriors' all by the class "
-        "posteriors of their embeddings, see `learning.posteriors`; with both, in two columns.",
-    )
-    references: bool = Field(
-        False, description="Whether reference rows are shown, and so run; suites may say it too."
-    )
-    ranked: bool = Field(
-        False, description="Whether rows are in order of the first metric, the best first."
-    )
-    figures: Names = Field([], description="Keys of `figures`, shown below the table.")
-    map: Map | None = Field(None, description="Map of the shared space, drawn below the table.")
-    similarity: Names = Field([], description="Experiments whose matrix of scores is drawn.")
-    margins: Names = Field([], description="Experiments whose margins by epoch are drawn.")
-    cited: Cited | None = Field(None, description="Published rows that nothing here reproduces.")
-
-    def drawn(self, name: str, named: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
-        """Figures below the table: their files in results/figures/, and what they show.
-
-        Args:
-            name: Key of the table.
-            named: Names of figures and experiments, by key.
-        """
-        of = {key: named.get(key, key) for key in (*self.figures, *self.margins, *self.similarity)}
-        return {
-            f"{name}/learning": f"Learning curves: {self.title}",
-            f"{name}/precision_scope": f"Precision-scope curves: {self.title}",
-            **{figure: of[figure] for figure in self.figures},
-            **({f"{name}/map": f"Map of the shared space: {self.title}"} if self.map else {}),
-            **{f"margins/{e}": f"Margins by epoch: {of[e]}" for e in self.margins},
-            **{f"similarity/{e}": f"Scores of test items: {of[e]}" for e in self.similarity},
-        }
-
-    @property
-    def columns(self) -> list[str]:
-        """Each metric by each readout."""
-        return [column(metric, readout) for readout in self.readout for metric in self.metrics]
-
-    @model_validator(mode="after")
-    def _check_readout(self) -> "Table":
-        if self.retrieval == "intra-modal" and self.readout != ["own"]:
-            raise ValueError("readout: of intra-modal retrieval there is own alone")
-        return self
-
-
-class Suite(Strict):
-    """Tables that are made together; a list of tables if nothing else is said."""
-
-    tables: Annotated[Names, Field(min_length=1)]
-    references: bool = Field(False, description="Whether all its tables show their reference rows.")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_tables(cls, said: Any) -> Any:
-        return said if isinstance(said, dict) else {"tables": said}
-
-
-class Figure(Strict):
-    """One file in results/figures/: a line through the experiments of a grid, or of a training."""
-
-    title: str
-    experiments: Annotated[Names, Field(min_length=1)]
-    x: str = Field(
-        description="An option whose values are numbers, one of the experiments' `facts`, or "
-        "'step' (of the optimiser, or a triplet) or 'epoch' of the training."
-    )
-    y: Metric | Logged = Field(
-        description="Metric of the test split or, where x is of the training, column of the "
-        "learning curve."
-    )
-    direction: str | None = Field(
-        None,
-        description="Direction of y, such as 'image-to-text'; null: the mean, of times the sum.",
-    )
-    logarithmic: bool = Field(False, description="Whether x has a logarithmic scale.")
