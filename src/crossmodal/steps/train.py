@@ -77,7 +77,8 @@ def train(
                 except DivergenceError as error:
                     diverged = error
                     searched.append({"searched": options, "diverged": str(error)})
-                    print(f"not chosen: {error}", file=sys.stderr, flush=True)
+                    if is_first():
+                        print(f"not chosen: {error}", file=sys.stderr, flush=True)
                     continue
             facts = first_alone(partial(read_facts, candidate))
             fitted[candidate] = facts["validation"]
