@@ -58,7 +58,7 @@ def test_what_a_killed_removal_left_is_not_found_again(tmp_path, table, monkeypa
         with unfinished_work(output, next_job, [table]):
             pass
     assert interrupted(output, {"dims": 3}, [table]) == []
-    assert len(list((tmp_path / FOLDER / output.with_suffix("")).iterdir())) == 1
+    assert len(list((tmp_path / FOLDER / f"{output}.work").iterdir())) == 1
 
 
 def test_a_changed_input_starts_empty(tmp_path, table):
@@ -84,9 +84,11 @@ def test_finished_work_is_removed(tmp_path, table):
     assert interrupted(output, {}, [table]) == []
 
 
-def test_outputs_do_not_share_their_work(tmp_path, table):
-    first = Path() / "models/cca/seed0"
-    second = first.with_name("seed1")
+@pytest.mark.parametrize(
+    "second", ["models/seed1", "models", "models/seed0.1/fold1", "models/seed0.2", "models/seed0.h5"]
+)
+def test_outputs_do_not_share_their_work(tmp_path, table, second):
+    first, second = Path("models/seed0.1"), Path(second)
     interrupted(first, {}, [table])
     assert interrupted(second, {}, [table]) == []
     with unfinished_work(second, {}, [table]):

@@ -35,11 +35,11 @@ def unfinished_work(output: Path, job: Any, inputs: Iterable[Path]) -> Iterator[
     except OSError as error:
         raise CrossmodalError(f"{error.filename}: {error.strerror}; make it first") from error
     # an absolute output would lead out of the folder, and its own files would be removed
-    inside = [part for part in output.with_suffix("").parts if part not in (output.anchor, "..")]
-    home = FOLDER.joinpath(*inside)
+    inside = FOLDER.joinpath(*(part for part in output.parts if part not in (output.anchor, "..")))
+    home = inside.with_name(f"{inside.name}.work")  # not the folder of an output below this one
     folder = home / digest(job, stamps)
     home.parent.mkdir(parents=True, exist_ok=True)
-    with home.with_name(f"{home.name}.lock").open("w") as lock:
+    with inside.with_name(f"{inside.name}.lock").open("w") as lock:
         # the job of a workflow that was killed may still be running: let it finish
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

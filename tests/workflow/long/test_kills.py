@@ -8,7 +8,7 @@ from tests.workflow.project import SNAKEMAKE, kill_when, metrics
 
 
 def test_a_run_killed_in_extraction_and_in_training_resumes(fresh, finished):
-    parts = ".checkpoints/features/scenes/activations"
+    parts = ".checkpoints/features/scenes/activations.h5.work"
     kill_when(fresh, lambda folder: len(list((folder / parts).rglob("*.npy"))) >= 1, *SNAKEMAKE)
     assert not (fresh.folder / "features/scenes/activations.h5").exists()
     checkpoints = ".checkpoints/models/sam"
