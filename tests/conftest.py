@@ -122,9 +122,9 @@ def run_toy(planted):
     The method is CCA, which wants categories, or ridge where there are none.
     """
 
-    def run(labelled=True, views=VIEWS):
+    def run(labelled=True, views=VIEWS, **said):
         data = planted(labelled)
-        spec = (CCA if labelled else RIDGE) | {"views": views, "relevance": "category"}
+        spec = (CCA if labelled else RIDGE) | {"views": views, "relevance": "category"} | said
         model = Path("models/toy/seed0/model.safetensors")
         embeddings, metrics = Path("embeddings/toy/seed0.h5"), Path("results/runs/toy/seed0.json")
         train(spec, model, data.folder, data.features, Path("weights"), seed=0)

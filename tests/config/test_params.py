@@ -110,6 +110,7 @@ def test_a_table_has_more_than_reference_rows():
 
 
 EXPERIMENT = "experiments/wiki_cca"
+TWICE = yaml.safe_load(VALID)["experiments"]["wiki_cca"] | {"grid": {"dims": [5, 6]}}
 MESSAGES = [
     # what does not belong there
     ("sede", 1, ["params.yaml: sede: unknown key", "suite, suites, seeds, deterministic, mirror"]),
@@ -162,6 +163,18 @@ MESSAGES = [
         | {"retrieval": "intra-modal", "readout": "own, posteriors"},
         ["tables.wiki: readout", "intra-modal"],
     ),
+    (
+        "tables/wiki",
+        {"title": "Wiki", "experiments": "wiki_cca", "metrics": "mAP, R@1"}
+        | {"retrieval": "intra-modal"},
+        ["tables.wiki: metrics", "no R@1, but mAP, mAP@50"],
+    ),
+    (EXPERIMENT, TWICE, ["experiments.wiki_cca-5: 'dims' is in `grid` and in `search`"]),
+    (
+        EXPERIMENT,
+        TWICE | {"search": {}, "published": TWICE["published"] | {"variant": "k={k}"}},
+        ["experiments.wiki_cca.published.variant: 'k={k}': 'k'", "options of the grid: dims"],
+    ),
     # names that do not exist
     ("suite", "smal", ["suite", "'smal' is unknown", "known: small"]),
     ("suites/small", ["wik"], ["suites.small", "'wik' is unknown", "known: wiki"]),
@@ -197,6 +210,7 @@ def test_a_wrong_parameter_is_named_with_what_is_allowed(path, value, fragments)
 
 
 DIMS = {"title": "Dims", "experiments": ["wiki_cca"], "x": "dims", "y": "mAP"}
+DIMS |= {"direction": "text-to-image"}
 
 
 @pytest.mark.parametrize(
@@ -207,6 +221,7 @@ DIMS = {"title": "Dims", "experiments": ["wiki_cca"], "x": "dims", "y": "mAP"}
         ("y", "loss", ["figures.dims.y: 'loss' is unknown", "mAP, mAP@100, mAP@50"]),
         ("direction", "text-to-speech", ["dims.direction: 'text-to-speech'", "text-to-image"]),
         ("experiments", ["cca"], ["figures.dims.experiments: 'cca'", "known: wiki_cca"]),
+        ("y", "rsum", ["figures.dims: direction: rsum is of both directions"]),
     ],
 )
 def test_a_figure_shows_what_its_experiments_have(key, value, fragments):
@@ -233,6 +248,7 @@ def test_cited_methods_are_called_as_published_unless_they_have_labels(methods, 
 
 def test_a_grid_is_an_experiment_per_combination_wherever_it_is_named():
     config = changed(f"{EXPERIMENT}/grid", {"power": [0.0, 2.0], "dims": [5, 7]})
+    config["experiments"]["wiki_cca"]["search"] = {"ridge": [0.0, 0.1]}
     config["tables"]["wiki"]["figures"] = ["dims"]
     config["figures"]["dims"] = DIMS
     read = params.parse(config)
@@ -244,8 +260,18 @@ def test_a_grid_is_an_experiment_per_combination_wherever_it_is_named():
     assert read.experiments[names[2]].row("dims") == "CCA, power 2.0"
 
 
+def test_a_label_shows_options_of_any_type():
+    config = changed(f"{EXPERIMENT}/grid", {"ridge": [0.0, 1e-6], "dims": [1234567]})
+    config["experiments"]["wiki_cca"] |= {"search": {}, "label": "CCA, {dims} at {ridge}"}
+    first, second = params.parse(config).experiments.values()
+    assert [first.row(), second.row()] == ["CCA, 1234567 at 0", "CCA, 1234567 at 1e-06"]
+    words = first.model_copy(update={"grid": {"dims": ["raw"], "ridge": [None]}})
+    assert words.row() == "CCA, raw at None"
+
+
 def test_an_experiment_of_a_grid_may_name_its_own_published_row():
     config = changed(f"{EXPERIMENT}/grid", {"dims": [8, 16]})
+    config["experiments"]["wiki_cca"]["search"] = {}
     row = {"paper": "CMOLRS", "table": "Table VII", "dataset": "PASCAL VOC 2007", "method": "CCA"}
     config["experiments"]["wiki_cca"]["published"] = row | {"variant": "rank={dims}"}
     read = params.parse(config)

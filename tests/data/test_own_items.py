@@ -7,6 +7,7 @@ from PIL import Image
 
 from crossmodal.data.own_items import OwnItems
 from crossmodal.errors import CrossmodalError
+from crossmodal.io.image_files import ORIENTATION, read_image
 
 NOISE = np.random.default_rng(0).integers(256, size=(9, 7, 4), dtype=np.uint8)
 
@@ -36,17 +37,26 @@ def test_files_and_their_contents_are_read_as_they_are(tmp_path):
     assert [own.read(item.image) for item in own.items] == [b"content", b"content", b"other"]
 
 
-@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA"])
-def test_pillow_images_lose_nothing(mode):
-    image = Image.fromarray(NOISE).convert(mode)
-    assert np.array_equal(pixels(OwnItems(images=[image]), 0), np.array(image))
+MODES = ["1", "L", "LA", "P", "RGB", "RGBA", "CMYK", "F", "I", "I;16", "I;16B"]
 
 
-@pytest.mark.parametrize("mode", ["CMYK", "YCbCr", "F", "I"])
-def test_images_of_other_modes_are_converted(mode):
-    image = Image.fromarray(NOISE).convert("RGB").convert("L" if mode in "FI" else "RGB")
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("orientation", [1, 6])
+def test_pillow_images_are_seen_as_the_same_picture_in_a_file(mode, orientation):
+    image = Image.fromarray(NOISE).convert("RGB")
+    if mode[0] in "FI":
+        image = Image.fromarray(NOISE[:, :, 0].astype("f4" if mode == "F" else "i4") * 200)
+        image = image.point(lambda value: value / 51000 + 0) if mode == "F" else image
     image = image.convert(mode)
-    assert np.array_equal(pixels(OwnItems(images=[image]), 0), np.array(image.convert("RGB")))
+    exif = Image.Exif()
+    exif[ORIENTATION] = orientation
+    stream = io.BytesIO()
+    image.save(stream, "TIFF", exif=exif)
+    own = OwnItems(images=[stream.getvalue(), Image.open(stream)])
+    file, given = (np.array(read_image(own.read(item.image), "")) for item in own.items)
+    assert file.shape[:2] == (NOISE.shape[:2] if orientation == 1 else NOISE.shape[1::-1])
+    np.testing.assert_array_equal(given, file)
+    assert given.std() > 20
 
 
 @pytest.mark.parametrize("shape", [(400,), (400, 2)])

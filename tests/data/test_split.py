@@ -117,6 +117,25 @@ def test_labels_follow_the_protocol(toy, protocol, names, labels):
     np.testing.assert_array_equal(split.labels, np.array(labels, bool))
 
 
+@pytest.mark.parametrize(
+    ("protocol", "names"),
+    [("category", ["bird", "dog"]), ("labels", ["bird", "dog", "sea", "sun"])],
+)
+def test_items_of_some_classes_keep_all_their_labels(tmp_path, protocol, names):
+    with Writer(tmp_path / "more") as out:
+        for id, split, category, labels in [*ITEMS, ("f", "train", "cat", ("cat", "sofa"))]:
+            out.item(id, split, category, labels)
+    path = tmp_path / "view.h5"
+    write_features(path, list("caebdf"), list("caebdf"), [np.zeros((6, 2), np.float32)], {})
+    dataset, changes = Prepared(tmp_path / "more"), {"classes": ["dog", "bird"]}
+    split = load_split(dataset, {"image": path}, "train", protocol, changes)
+    assert (split.items, list(split.label_names)) == (["c", "e"], names)
+    assert split.labels.sum() == (5 if protocol == "labels" else 2)
+    assert label_names(dataset, protocol, ["cat"]) == (
+        ["cat", "sofa"] if "sea" in names else ["cat"]
+    )
+
+
 def test_all_splits_count_the_same_labels(toy):
     path = toy.write("view", "item")
     validation = load_split(toy.dataset, {"image": path}, "validation", "labels")

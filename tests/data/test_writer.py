@@ -8,6 +8,19 @@ from crossmodal.io.files import write_csv
 from tests.data.test_prepared import write
 
 
+def test_a_caption_with_the_id_of_another_item_is_refused(tmp_path):
+    def add():
+        with Writer(tmp_path) as out:
+            for id in ("a", "b", "a#0"):
+                out.item(id, "train")
+            out.caption("b", "b", "Its only one.")
+            out.caption("a#0", "a", "Whose picture is this?")
+
+    with pytest.raises(CrossmodalError, match="'a#0' of item 'a': has the id of another"):
+        add()
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.fixture
 def folder(tmp_path):
     write(tmp_path / "toy")

@@ -85,7 +85,8 @@ def test_finished_work_is_removed(tmp_path, table):
 
 
 @pytest.mark.parametrize(
-    "second", ["models/seed1", "models", "models/seed0.1/fold1", "models/seed0.2", "models/seed0.h5"]
+    "second",
+    ["models/seed1", "models", "models/seed0.1/fold1", "models/seed0.2", "models/seed0.h5"],
 )
 def test_outputs_do_not_share_their_work(tmp_path, table, second):
     first, second = Path("models/seed0.1"), Path(second)

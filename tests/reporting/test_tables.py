@@ -6,6 +6,7 @@ import pytest
 
 from crossmodal.config.params import Experiment, Table
 from crossmodal.config.table import Cited
+from crossmodal.data.changes import Changes
 from crossmodal.reporting.rows import Cell, make_rows
 from crossmodal.reporting.tables import COLUMNS, LINE, to_csv, to_markdown
 
@@ -274,6 +275,21 @@ def test_the_best_number_of_each_dataset_is_bold():
     # 0.3004 looks like 0.3, and nothing but itself is on the other dataset
     assert [found[name] for name in values] == [{"MedR"}, {"mAP", "R@1"}, {"mAP", "R@1"}, set()]
     assert not any(columns for name, columns in found.items() if name not in values)
+
+
+def test_numbers_of_other_classes_are_not_compared():
+    values = {"ten": (0.2, []), "ten_too": (0.1, []), "five": (0.4, ["a", "b"])}
+    values |= {"other": (0.3, ["b", "c"]), "other_too": (0.5, ["c", "b"])}
+    experiments = {
+        name: make_experiment(name).model_copy(
+            update={"changes": Changes(label="kept", classes=classes)}
+        )
+        for name, (_, classes) in values.items()
+    }
+    runs = {name: [make_run(value)] for name, (value, _) in values.items()}
+    table = make_table([*values], ["mAP"])
+    found = bold(table, make_rows(table, experiments, runs))
+    assert [name for name in values if found[f"{name}, kept"]] == ["ten", "other_too"]
 
 
 def test_a_row_alone_is_not_bold():

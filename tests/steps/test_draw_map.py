@@ -6,7 +6,12 @@ import pytest
 from crossmodal.errors import CrossmodalError
 from crossmodal.steps.draw_map import draw_map
 
-SPEC = {"title": "CCA", "labels": ["category0", "category2"], "relevance": "category"}
+SPEC = {
+    "title": "CCA",
+    "labels": ["category0", "category2"],
+    "relevance": "category",
+    "classes": [],
+}
 
 
 def texts(path):
@@ -39,6 +44,17 @@ def test_all_items_with_one_label_stand_on_the_map_if_none_is_named(run_toy, tmp
     assert texts(output) == shown | {"CCA"}
     marks = [node for node in ElementTree.parse(output).iter() if node.tag.endswith("}use")]
     assert len(marks) == sum(map(len, labels)) + len(shown)
+
+
+def test_a_map_of_some_classes_names_these(run_toy, tmp_path):
+    run, output = run_toy(changes={"classes": ["category1", "category2"]}), tmp_path / "map.svg"
+    for labels, shown in ((None, ["category1", "category2"]), (["category2", "category1"],) * 2):
+        spec = SPEC | {"labels": labels, "classes": ["category1", "category2"]}
+        draw_map(spec, output, run.embeddings, run.data.folder / "items.csv")
+        only = " only" if labels else ""
+        assert texts(output) == {f"{m}, {c}{only}" for m in ("image", "text") for c in shown} | {
+            "CCA"
+        }
 
 
 def test_an_unknown_label_is_named(run_toy, tmp_path):

@@ -126,6 +126,11 @@ class Checks:
     def _check_method(self, name: str, where: str) -> None:
         """Whether an experiment's method takes its options and views; keep what it says."""
         spec, job = self.params.experiments[name], self.params.fit_job(name)
+        for option in spec.grid.keys() & spec.search.keys():
+            raise CrossmodalError(
+                f"params.yaml: {where}: {option!r} is in `grid` and in `search`; "
+                "leave it out of one"
+            )
         method = plugins.make("methods", job["plugin"], job["options"], f"{where}.options")
         self._check_views(f"{where}.views", spec, method)
         self.facts.weights[name], self.facts.random[name] = method.weights, method.random

@@ -8,6 +8,7 @@ from crossmodal.config.grids import combinations, member_name
 from crossmodal.config.published_numbers import Published
 from crossmodal.data.changes import Changes
 from crossmodal.data.split import Relevance
+from crossmodal.errors import CrossmodalError
 from crossmodal.options import Count, Strict
 
 Modality = Literal["image", "text", "speech"]
@@ -125,7 +126,7 @@ class Experiment(Settings):
     def _member(self, chosen: Options) -> "Experiment":
         source = self.published
         if source:
-            source = source.model_copy(update={"variant": source.variant.format(**chosen)})
+            source = source.model_copy(update={"variant": _filled(source.variant, chosen)})
         grid = {option: [value] for option, value in chosen.items()}
         return self.model_copy(update={"grid": grid, "published": source})
 
@@ -148,10 +149,25 @@ class Experiment(Settings):
             label = label.replace(f"{{{fact}}}", "..." if without in self.facts else f"{value:g}")
         for option, value in self.set_by_grid().items():
             if f"{{{option}}}" in label:
-                shown = "..." if option == without else f"{value:g}"
+                shown = "..." if option == without else _shown(value)
                 label = label.replace(f"{{{option}}}", shown)
             elif option != without:
                 options.append(f"{option} {value}")
         changes = [self.changes.label] if self.changes else []
         trained = [f"trained on {self.reference}"] if self.reference else []
         return ", ".join([label, *changes, *options, *trained])
+
+
+def _filled(variant: str, chosen: Options) -> str:
+    try:
+        return variant.format(**chosen)
+    except (KeyError, IndexError, ValueError) as error:
+        known = ", ".join(chosen) or "none"
+        raise CrossmodalError(
+            f"published.variant: {variant!r}: {error}; in braces go options of the grid: {known}"
+        ) from None
+
+
+def _shown(value: Any) -> str:
+    """A value of an option in a label."""
+    return f"{value:g}" if isinstance(value, float) else str(value)

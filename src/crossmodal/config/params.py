@@ -93,7 +93,10 @@ class Params(Strict):
                     raise CrossmodalError(
                         f"params.yaml: experiments: a grid makes {twice[0]!r} again"
                     )
-                self._experiments |= spec.members(name)
+                try:
+                    self._experiments |= spec.members(name)
+                except CrossmodalError as error:
+                    raise CrossmodalError(f"params.yaml: experiments.{name}.{error}") from None
                 self._layers |= dict.fromkeys(names, layers)
                 named[name] = names
             named[group] = [member for name in members for member in named[name]]

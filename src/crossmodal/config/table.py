@@ -29,6 +29,17 @@ Metric = Literal[
     "training time (s)",
     "peak memory (MB)",
 ]
+INTRA_MODAL: tuple[Metric, ...] = ("mAP", "mAP@50")
+BOTH_WAYS: tuple[Metric, ...] = (  # metrics that no direction has
+    "rsum",
+    "successful starts of 5",
+    "positives",
+    "negatives",
+    "steps on plateau",
+    "left plateau (%)",
+    "validation rsum",
+    "peak memory (MB)",
+)
 Retrieval = Literal["cross-modal", "intra-modal"]
 Readout = Literal["own", "posteriors"]
 Logged = Literal["validation", "loss", "seconds", "alpha", "gap"]
@@ -132,9 +143,15 @@ class Table(Strict):
         return [column(metric, readout) for readout in self.readout for metric in self.metrics]
 
     @model_validator(mode="after")
-    def _check_readout(self) -> "Table":
-        if self.retrieval == "intra-modal" and self.readout != ["own"]:
+    def _check_intra_modal(self) -> "Table":
+        if self.retrieval == "cross-modal":
+            return self
+        if self.readout != ["own"]:
             raise ValueError("readout: of intra-modal retrieval there is own alone")
+        for metric in self.metrics:
+            if metric not in INTRA_MODAL:
+                known = ", ".join(INTRA_MODAL)
+                raise ValueError(f"metrics: intra-modal retrieval has no {metric}, but {known}")
         return self
 
 
@@ -168,3 +185,9 @@ class Figure(Strict):
         description="Direction of y, such as 'image-to-text'; null: the mean, of times the sum.",
     )
     logarithmic: bool = Field(False, description="Whether x has a logarithmic scale.")
+
+    @model_validator(mode="after")
+    def _check_direction(self) -> "Figure":
+        if self.direction and self.y in BOTH_WAYS:
+            raise ValueError(f"direction: {self.y} is of both directions together; leave it out")
+        return self

@@ -10,9 +10,9 @@ import numpy as np
 
 from crossmodal.data.prepared import Caption, Item, Items
 from crossmodal.errors import CrossmodalError
+from crossmodal.io.image_files import to_rgb
 
 MODALITIES = {"images": "image", "texts": "text", "speech": "speech"}
-PNG_MODES = ("1", "L", "LA", "I;16", "P", "RGB", "RGBA")  # others are converted to RGB
 
 
 class OwnItems(Items):
@@ -105,7 +105,7 @@ def _encoded(entry: Any) -> bytes:
 
 def _png(image: Any) -> bytes:
     stream = io.BytesIO()
-    (image if image.mode in PNG_MODES else image.convert("RGB")).save(stream, "PNG")
+    to_rgb(image).save(stream, "PNG", exif=b"")  # it is turned already
     return stream.getvalue()
 
 

@@ -1,6 +1,6 @@
 """What methods learn from: the views and labels of one split."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -129,20 +129,22 @@ def load_split(
     items = dataset.split(split)
     if not items:
         raise CrossmodalError(f"{dataset.folder}: split {split!r} has no items")
-    names = label_names(dataset, relevance)
+    change = Changes(**(changes or {}))
+    names = label_names(dataset, relevance, change.classes)
     if changes:
-        change = Changes(**changes)
         items = change.apply(items, split)
-        names = [name for name in names if not change.classes or name in change.classes]
     labels = label_matrix(items, names, relevance)
     index = {item.id: row for row, item in enumerate(items)}
     loaded = {modality: _load_view(path, index) for modality, path in views.items()}
     return Split(list(index), labels, loaded, tuple(names))
 
 
-def label_names(dataset: Prepared, relevance: Relevance) -> list[str]:
-    """All labels of a dataset that make relevance, sorted."""
-    return sorted({name for item in dataset.items for name in _labels(item, relevance)})
+def label_names(
+    dataset: Prepared, relevance: Relevance, classes: Collection[str] = ()
+) -> list[str]:
+    """All labels that make relevance, sorted: of a dataset, or of its items of some categories."""
+    items = [item for item in dataset.items if not classes or item.category in classes]
+    return sorted({name for item in items for name in _labels(item, relevance)})
 
 
 def label_matrix(items: list[Item], names: Sequence[str], relevance: Relevance) -> np.ndarray:

@@ -152,6 +152,10 @@ class Writer:
         return CrossmodalError(f"{self.folder}: {where}: {reason}; correct the raw files")
 
     def _write_tables(self) -> None:
+        for caption in self.captions.values():
+            if caption.id != caption.item and caption.id in self.items:
+                where = f"caption {caption.id!r} of item {caption.item!r}"
+                raise self._refusal(where, "has the id of another item")
         items = ([i.id, i.category, ";".join(i.labels), i.image] for i in self.items.values())
         write_csv(self._files["items.csv"], ITEM_COLUMNS, items)
         captions = ([c.id, c.item, c.text, c.audio] for c in self.captions.values())

@@ -64,14 +64,19 @@ def read_image(content: bytes, name: str) -> Any:
         CrossmodalError: If the image cannot be read, with the reason.
     """
     try:
-        return _decode(open_image(content))
+        return to_rgb(open_image(content))
     except Exception as error:  # Pillow's readers raise anything on corrupt files
         raise CrossmodalError(
             f"{name}: cannot be read as image: {error}; replace the original file and run again"
         ) from error
 
 
-def _decode(image: Any) -> Any:
+def to_rgb(image: Any) -> Any:
+    """One of Pillow's images in mode RGB, turned as its EXIF orientation says.
+
+    Raises:
+        ValueError: If its values lie outside of what grey has.
+    """
     from PIL import ImageOps
 
     image.load()
@@ -80,7 +85,7 @@ def _decode(image: Any) -> Any:
     if image.mode == "F":
         image = _from_floats(image)
     elif image.mode.startswith("I"):
-        image = _from_integers(image)
+        image = _from_integers(image.convert("I"))
     if image.has_transparency_data:
         image = _on_white(image.convert("RGBA"))
     return image if image.mode == "RGB" else image.convert("RGB")  # or it would be copied

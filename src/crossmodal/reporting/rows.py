@@ -65,7 +65,17 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a table: an experiment, which may be a reference, a citation or a control."""
+    """One line of a table: an experiment, which may be a reference, a citation or a control.
+
+    Args:
+        experiment: Its name; empty if it is none.
+        label: What the line is called.
+        dataset: What it is on.
+        cells: Its numbers.
+        deterministic: Whether the seed makes no difference.
+        reference: Whether it is a reference row.
+        test: What tells its test from others on the dataset: numbers of the same test compare.
+    """
 
     experiment: str
     label: str
@@ -73,6 +83,7 @@ class Row:
     cells: dict[Place, Cell]
     deterministic: bool = False
     reference: bool = False
+    test: tuple[str, ...] = ()
 
     @property
     def compared(self) -> bool:
@@ -111,13 +122,14 @@ def make_rows(
         results = [metrics_of(run, table.metrics) for run in runs[name]]
         published = _comparable(spec.published, set(results[0]))
         cells = _cells(table, published, results)
-        facts = (name in deterministic, bool(spec.reference))
-        rows.append(Row(name, spec.row(), spec.dataset, cells, *facts))
         each_way = [m for direction, m in results[0].items() if "-to-" in direction]
         sizes = " and ".join(f"{m['queries']:,.0f} × {m['gallery']:,.0f}" for m in each_way)
         modalities = " and ".join([*spec.views][:2])
         protocol = (spec.dataset, f"by {spec.relevance}", modalities, sizes)
         controls.setdefault(protocol, runs[name])
+        test = (*protocol, *(sorted(spec.changes.classes) if spec.changes else ()))
+        facts = (name in deterministic, bool(spec.reference), test)
+        rows.append(Row(name, spec.row(), spec.dataset, cells, *facts))
     rows = [row if row.cells else _empty(row, rows, experiments) for row in rows]
     references = [row for row in rows if row.reference]
     rows = [row for row in rows if not row.reference]

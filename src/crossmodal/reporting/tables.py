@@ -91,20 +91,20 @@ def _lines(rows: list[Row], direction: str) -> str:
 
 
 def _best(rows: list[Row], place: Place) -> set[str]:
-    """Experiments that show the best number of their dataset, references aside; none where there
-    is but one.
+    """Experiments that show the best number of their test, references aside; none where there is
+    but one.
     """
-    by_dataset: dict[str, dict[str, float]] = {}
+    by_test: dict[tuple[str, ...], dict[str, float]] = {}
     for row in rows:
         cell = row.cells.get(place)
         if row.compared and cell and cell.reproduced is not None and place[1] not in UNRANKED:
             # what looks equal is equal
             shown = float(cell.show(cell.reproduced))
-            by_dataset.setdefault(row.dataset, {})[row.experiment] = shown
+            by_test.setdefault(row.test, {})[row.experiment] = shown
     choose = min if place[1] in LOWER_IS_BETTER else max
     return {
         name
-        for found in by_dataset.values()
+        for found in by_test.values()
         for name, shown in found.items()
         if len(found) > 1 and shown == choose(found.values())
     }

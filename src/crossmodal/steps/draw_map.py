@@ -27,7 +27,8 @@ def draw_map(spec: dict[str, Any], output: Path, embeddings: Path, items: Path) 
     items that have just one label (Semedo and Magalhaes 2019, figure 5).
 
     Args:
-        spec: `title`, the two `labels` or None, and the `relevance` of the run.
+        spec: `title`, the two `labels` or None, and of the run `relevance` and the categories that
+            were kept, `classes`, none of them for all.
         output: SVG.
         embeddings: Embedding file of the run; one vector per row.
         items: items.csv of the prepared dataset.
@@ -37,7 +38,7 @@ def draw_map(spec: dict[str, Any], output: Path, embeddings: Path, items: Path) 
     """
     verified([embeddings, items])
     embedded = read_embeddings(embeddings)
-    known = label_names(Prepared(items.parent), spec["relevance"])
+    known = label_names(Prepared(items.parent), spec["relevance"], spec["classes"])
     if not known:
         raise CrossmodalError(f"{items.parent}: the dataset has no labels, which a map shows")
     kinds_of = _kinds(spec["labels"], known)

@@ -239,6 +239,7 @@ class Jobs:
             "title": self._title(shown.experiment),
             "labels": shown.labels,
             "relevance": spec.relevance,
+            "classes": spec.changes.classes if spec.changes else [],
         }
         return _spec("draw_map", options)
 
