@@ -2,6 +2,7 @@ import pytest
 
 from crossmodal.config.experiment import Experiment
 from crossmodal.config.table import Figure
+from crossmodal.errors import CrossmodalError
 from crossmodal.reporting.sweeps import option_points, step_points
 
 GRID = Experiment(
@@ -93,6 +94,14 @@ def test_a_direction_has_its_own_points():
     curve[0]["spread validation a-to-b"] = "0.02"
     shown = figure(experiments=[name], x="step", y="validation", direction="a-to-b")
     assert next(step_points(shown, members, {name: curve}))[2:4] == [0.3, "0.02"]
+
+
+def test_a_direction_that_was_not_timed_alone_is_named():
+    members = GRID.members("sam")
+    name = next(iter(members))
+    shown = figure(experiments=[name], y="training time (s)", direction="a-to-b")
+    with pytest.raises(CrossmodalError, match="'Toy': training time .* of a-to-b alone"):
+        next(option_points(shown, members, {name: [make_run({"margin": 1}, 0.2)]}))
 
 
 def test_a_training_is_a_line_of_what_was_logged():

@@ -6,6 +6,7 @@ from typing import Any
 
 from crossmodal.config.experiment import Experiment
 from crossmodal.config.table import Figure
+from crossmodal.errors import CrossmodalError
 from crossmodal.reporting.costs import COSTS
 from crossmodal.reporting.curves import SPREAD
 from crossmodal.reporting.rows import metrics_of
@@ -51,10 +52,19 @@ def step_points(
 
 
 def _value(run: dict[str, Any], figure: Figure) -> float:
-    """One number of a run: of the figure's direction, of both together, or their mean or sum."""
+    """One number of a run: of the figure's direction, of both together, or their mean or sum.
+
+    Raises:
+        CrossmodalError: If the figure has a direction, of which alone nothing is known.
+    """
     found, metric = metrics_of(run, [figure.y]), figure.y
     for part in (figure.direction,) if figure.direction else ("average", "both"):
         if metric in found.get(part, {}):
             return found[part][metric]
+    if figure.direction:
+        raise CrossmodalError(
+            f"params.yaml: figures: {figure.title!r}: {metric} of {figure.direction} alone is not "
+            "known; leave `direction` out"
+        )
     values = [metrics[metric] for d, metrics in found.items() if "-to-" in d]
     return sum(values) if metric in COSTS else mean(values)
