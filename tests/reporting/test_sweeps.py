@@ -100,7 +100,7 @@ def test_a_direction_that_was_not_timed_alone_is_named():
     members = GRID.members("sam")
     name = next(iter(members))
     shown = figure(experiments=[name], y="training time (s)", direction="a-to-b")
-    with pytest.raises(CrossmodalError, match="'Toy': training time .* of a-to-b alone"):
+    with pytest.raises(CrossmodalError, match=r"'Toy': training time .* of a-to-b alone"):
         next(option_points(shown, members, {name: [make_run({"margin": 1}, 0.2)]}))
 
 
