@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from torch.nn.functional import normalize
+from torch.nn.functional import conv2d, normalize
 
 from crossmodal.data.split import Split, View
 from crossmodal.learning.method import Run
@@ -81,8 +81,8 @@ def test_image_branch_is_that_of_the_papers(rng, image, kernel, parameters, side
     assert all(p.requires_grad for p in network.parameters())
     assert count(network["speech"]) == 15_965_570
     network.to("meta")
-    maps = network["image"](network["trunk"](torch.empty(1, 3, 224, 224, device="meta")))
-    assert maps.shape == (1, 1024, side, side)
+    positions = network["image"](network["trunk"](torch.empty(1, 3, 224, 224, device="meta")))
+    assert positions.shape == (1, side * side, 1024)
 
 
 @pytest.mark.parametrize("trim", [True, False])
@@ -91,7 +91,8 @@ def test_scores_are_those_of_maps_and_valid_steps(split, kind, trim):
     method = placed(Matchmap(**SMALL | {"similarity": kind, "trim": trim}), split)
     scores = method.score(*embedded(method, split), IMAGE)
     maps = torch.from_numpy(split.views["image"].features).float()
-    positions = method.network["image"](maps).flatten(2)  # (5, D, 6)
+    image = method.network["image"]
+    positions = conv2d(maps, image.weight, image.bias, padding=1).flatten(2)  # (5, D, 6)
     speech = split.views["speech"].features
     for clip in range(len(OWNERS)):
         steps, counts = method.network["speech"](*method.pad(method.clips, np.array([clip])))
@@ -128,7 +129,7 @@ def test_global_model_is_the_inner_product_with_a_unit_clip(vectors):
     scores = method.score(*embedded(method, vectors), IMAGE)
     images = method.network["image"](
         torch.from_numpy(vectors.views["image"].features)[:, :, None, None]
-    )[:, :, 0, 0]
+    )[:, 0]
     steps, counts = method.network["speech"](*method.pad(method.clips, np.arange(9)))
     means = torch.stack([s[:c].mean(0) for s, c in zip(steps, counts.tolist(), strict=True)])
     expected = (images @ normalize(means).T).detach()

@@ -27,11 +27,11 @@ from crossmodal.learning.speech_image import (
 from crossmodal.learning.speech_image_needs import encoders, epoch_rows, training_on_clips
 from crossmodal.learning.speech_image_options import SpeechImageOptions
 from crossmodal.nn.losses import draw_impostors, impostor_loss, semi_hard_loss
+from crossmodal.nn.map_convolution import MapConvolution
 from crossmodal.nn.matchmap_similarity import (
     Similarity,
     all_scores,
     paired_scores,
-    pool_positions,
     pool_steps,
     steps_inside,
 )
@@ -98,7 +98,7 @@ class Matchmap(SpeechImageMethod):
             parts["scaler"] = Scaler(math.prod(features.shape[1:]), options.input_norm)
             channels = _as_maps(features).shape[1]
         kernel = options.image_kernel
-        parts["image"] = nn.Conv2d(channels, parts["speech"].channels, kernel, padding=kernel // 2)
+        parts["image"] = MapConvolution(channels, parts["speech"].channels, kernel)
         return nn.ModuleDict(parts)
 
     def optimizer(self) -> torch.optim.Optimizer:
@@ -175,8 +175,10 @@ class Matchmap(SpeechImageMethod):
         return self.network["scaler"](features.float().flatten(1)).view(features.shape)
 
     def _positions(self, features: torch.Tensor) -> torch.Tensor:
-        maps = self.network["image"](_as_maps(features))  # (b, D, h, w)
-        return pool_positions(maps.flatten(2).transpose(1, 2), self.options.similarity)
+        convolution, maps = self.network["image"], _as_maps(features)
+        if self.options.similarity == "sisa":
+            return convolution.mean(maps)[:, None]
+        return convolution(maps)
 
     def _steps(self, clips: Sequences, rows: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
         steps, counts = self.network["speech"](*self.pad(clips, rows))

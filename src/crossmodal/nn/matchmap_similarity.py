@@ -19,11 +19,6 @@ Similarity = Literal["sisa", "misa", "sima"]
 BLOCK_ELEMENTS = 2**25  # of matchmaps, held at once
 
 
-def pool_positions(positions: torch.Tensor, similarity: Similarity) -> torch.Tensor:
-    """What the similarity needs of images (n, l, d): for SISA only the mean position, (n, 1, d)."""
-    return positions.mean(1, keepdim=True) if similarity == "sisa" else positions
-
-
 def pool_steps(
     steps: torch.Tensor, counts: torch.Tensor, similarity: Similarity
 ) -> tuple[torch.Tensor, torch.Tensor]:
