@@ -9,7 +9,7 @@
 # make test-slurm: start a Slurm on this machine (root, Debian), run the workflow's jobs through it
 # make docs:   run the tour and build the documentation's site, site/index.html
 # make lint:   formatters and linters, as CI runs them
-# make quote:  quote the tables and figures that lie in results/ in README and docs
+# make quote:  quote the tables and figures of runs, here and kept, in README and docs
 # make pictures: take the pictures of pages that the documentation shows, in Chromium
 # make lock:   pin the newest versions that pyproject.toml admits
 # make lock-check: resolve the locks for each Python and platform that they are for

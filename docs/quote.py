@@ -1,49 +1,89 @@
-"""Quote the tables of this folder's runs in the pages: `make quote`.
+"""Quote the tables of runs in the pages: `make quote`.
 
 A page says what it quotes:
 
-    <!-- quote scenes_category -->       the table results/tables/scenes_category.md, whole
+    <!-- quote scenes_category -->       the table scenes_category, whole
     <!-- quote rows -->                  single numbers: each row names a method, a table and a
     <!-- end of quote -->                metric with its direction, and is filled in
 
-and a figure `![...](NAME.svg)` beside a page is results/figures/NAME.svg. A table or a figure that
-has not been made here stays as it is.
+and a figure `![...](NAME.svg)` beside a page is results/figures/NAME.svg. Tables are made of the
+runs in results/ and in docs/runs/, see `kept_runs`. A table without any, one whose quoted runs were
+never kept and are not all here, and a figure that has not been made here, stay as they are.
 """
 
 import re
 import shutil
 import sys
+from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
 
-TABLES, FIGURES = Path("results/tables"), Path("results/figures")
+from kept_runs import keep, kept, make_table
+
+from crossmodal.config.params import Params, read
+
+FIGURES = Path("results/figures")
 QUOTE = re.compile(r"(<!-- quote (\w+) -->\n)(.*?)(<!-- end of quote -->)", re.DOTALL)
+DIRECTION = re.compile(r"^\*\*([\w-]+)\*\*$", re.MULTILINE)
+HEADER = ("table", "---")
 FIGURE = re.compile(r"!\[[^]]*\]\((\w+\.svg)\)")
 
+# a table as Markdown by its name, or None
+Tables = Callable[[str], str | None]
 
-def main(*pages: Path) -> None:
-    """Write pages, and the figures beside them, anew."""
+
+def main(present: Params, *pages: Path) -> None:
+    """Write pages, and the figures beside them, anew; keep the runs of what they quote."""
+    tables = cache(partial(make_table, present))
     for page in pages:
-        text = quote(page.read_text())
+        text = quote(page.read_text(), tables)
         page.write_text(text)
+        for _, name, quoted, _ in QUOTE.findall(text):
+            if name != "rows" and (table := tables(name)) and quoted == _body(table):
+                keep(present, name)
         for figure in FIGURE.findall(text):
             if (FIGURES / figure).exists():
                 shutil.copyfile(FIGURES / figure, page.parent / figure)
 
 
-def quote(page: str) -> str:
+def quote(page: str, tables: Tables) -> str:
     """The page with each quotation made anew.
 
     Raises:
         SystemExit: If a row names a method or a metric that its table does not have.
     """
-    return QUOTE.sub(lambda found: found[1] + _quotation(found[2], found[3]) + found[4], page)
+    return QUOTE.sub(
+        lambda found: found[1] + _quotation(tables, found[2], found[3]) + found[4], page
+    )
 
 
-def _quotation(name: str, old: str) -> str:
+def _quotation(tables: Tables, name: str, old: str) -> str:
     if name == "rows":
-        return "".join(_fill(line) for line in old.splitlines(keepends=True))
-    path = TABLES / f"{name}.md"
-    return _body(path.read_text()) if path.exists() else old
+        return "".join(_fill(tables, line) for line in old.splitlines(keepends=True))
+    table = tables(name)
+    if not table:
+        return old
+    lost = [] if kept(name).exists() else _lost(old, table)
+    if lost:
+        print(f"{name} stays as it is quoted: it lacks runs of {', '.join(lost)}", file=sys.stderr)
+    return old if lost else _body(table)
+
+
+def _lost(old: str, table: str) -> list[str]:
+    """Rows that a quoted table has from more seeds than the new one."""
+    directions = [d for d in DIRECTION.findall(table) if f"**{d}**" in old]
+    pairs = [(_numbers(old, d), _numbers(table, d)) for d in directions]
+    lost = (
+        label
+        for before, now in pairs
+        for label in before.keys() & now.keys()
+        if _seeds(before[label]) > _seeds(now[label])
+    )
+    return [*dict.fromkeys(lost)]
+
+
+def _seeds(cells: dict[str, str]) -> int:
+    return int(cells["seeds"].split()[0]) if cells["seeds"] else 0
 
 
 def _body(table: str) -> str:
@@ -52,20 +92,22 @@ def _body(table: str) -> str:
     return "\n" + "\n\n".join(parts) + "\n\n"
 
 
-def _fill(line: str) -> str:
+def _fill(tables: Tables, line: str) -> str:
     """A row `| method | table | metric | published | reproduced |` with its table's numbers."""
-    method, table, metric = (cell.strip(" `") for cell in line.split("|")[1:4])
-    path = TABLES / f"{table}.md"
-    if not path.exists():  # a header too
+    method, name, metric = (cell.strip(" `") for cell in line.split("|")[1:4])
+    table = None if name in HEADER else tables(name)
+    if not table:
         return line
     direction, metric = metric.split()
-    numbers = _numbers(path.read_text(), direction)
+    numbers = _numbers(table, direction)
     if method not in numbers or not any(c.startswith(metric) for c in numbers[method]):
-        sys.exit(f"{path} has no {metric} of {method!r}, {direction}")
+        sys.exit(f"{name} has no {metric} of {method!r}, {direction}")
     row = numbers[method]
     published = row.get(f"{metric} published", "")
     reproduced = row.get(f"{metric} reproduced", row.get(metric))
-    return f"| {method} | `{table}` | {direction} {metric} | {published} | {reproduced} |\n"
+    if not reproduced:  # of a table that stays as it is quoted
+        return line
+    return f"| {method} | `{name}` | {direction} {metric} | {published} | {reproduced} |\n"
 
 
 def _numbers(table: str, direction: str) -> dict[str, dict[str, str]]:
@@ -76,4 +118,4 @@ def _numbers(table: str, direction: str) -> dict[str, dict[str, str]]:
 
 
 if __name__ == "__main__":
-    main(*map(Path, sys.argv[1:]))
+    main(read(Path("params.yaml")), *map(Path, sys.argv[1:]))

@@ -1,7 +1,11 @@
 """The pages: short, without dead links, with examples that name what there is."""
 
-import importlib.util
+import importlib
 import re
+import shutil
+import sys
+from copy import deepcopy
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,6 +15,7 @@ from typer.main import get_command
 from crossmodal.cli import app
 from crossmodal.config import params, plugins
 from crossmodal.config.overlays import read_files
+from crossmodal.io.files import read_json, write_json
 from crossmodal.nn.sentence_transformer import OFFICIAL
 from tests.project_params import PARAMS
 
@@ -180,27 +185,28 @@ Relevant is what is alike.
 
 
 @pytest.fixture
-def quote(tmp_path, monkeypatch):
-    """What quotes tables and figures, in a folder with a table `scenes`."""
-    spec = importlib.util.spec_from_file_location("quote", ROOT / "docs/quote.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "results/tables").mkdir(parents=True)
-    (tmp_path / "results/tables/scenes.md").write_text(TABLE)
-    return module
+def quote(monkeypatch):
+    """What quotes tables and figures."""
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    return importlib.import_module("quote")
+
+
+def tables(name):
+    """A table `scenes`, and no other."""
+    return TABLE if name == "scenes" else None
 
 
 def test_a_table_is_quoted_without_its_title_and_figures(quote):
     page = "# A\n<!-- quote scenes -->\nold\n<!-- end of quote -->\nb\n"
     body = TABLE[TABLE.index("Relevant") : TABLE.index("![Map]")]
     expected = f"# A\n<!-- quote scenes -->\n\n{body}<!-- end of quote -->\nb\n"
-    assert quote.quote(page) == quote.quote(quote.quote(page)) == expected
+    assert quote.quote(page, tables) == expected
+    assert quote.quote(expected, tables) == expected
 
 
 def test_a_table_that_was_not_made_stays_as_it_is_quoted(quote):
     page = "<!-- quote other -->\nold\n<!-- end of quote -->\n"
-    assert quote.quote(page) == page
+    assert quote.quote(page, tables) == page
 
 
 def test_single_numbers_are_filled_in(quote):
@@ -210,25 +216,105 @@ def test_single_numbers_are_filled_in(quote):
         "| SH | `other` | both rsum | 1 | 2 |\n"
     )
     page = "<!-- quote rows -->\n" + rows + "<!-- end of quote -->\n"
-    assert quote.quote(page.format("R@1 | 0 | 0", "rsum | 0 | 0")) == page.format(
-        "R@1 | 1.5 | 2.5 ± 0.1", "rsum |  | 99.0"
-    )
-
-
-def test_figures_of_a_page_are_copied_beside_it_once_they_are_drawn(quote):
-    page = Path("docs/page.md")
-    page.parent.mkdir()
-    page.write_text("![By accuracy](accuracy.svg) ![By steps](steps.svg) ![Other](other.png)\n")
-    Path("results/figures").mkdir()
-    Path("results/figures/accuracy.svg").write_text("<svg/>")
-    quote.main(page)
-    assert [path.name for path in page.parent.glob("*.*g")] == ["accuracy.svg"]
+    filled = quote.quote(page.format("R@1 | 0 | 0", "rsum | 0 | 0"), tables)
+    assert filled == page.format("R@1 | 1.5 | 2.5 ± 0.1", "rsum |  | 99.0")
 
 
 @pytest.mark.parametrize("row", ["MH | `scenes` | both rsum", "SH | `scenes` | both R@5"])
 def test_a_row_that_its_table_lacks_is_named(quote, row):
-    with pytest.raises(SystemExit, match=r"scenes\.md has no"):
-        quote.quote(f"<!-- quote rows -->\n| {row} |  |  |\n<!-- end of quote -->\n")
+    with pytest.raises(SystemExit, match=r"scenes has no"):
+        quote.quote(f"<!-- quote rows -->\n| {row} |  |  |\n<!-- end of quote -->\n", tables)
+
+
+@pytest.fixture
+def pages(quote, tmp_path, monkeypatch):
+    """A page that quotes `scenes_intra_modal`, in a folder without runs."""
+    monkeypatch.chdir(tmp_path)
+    page = tmp_path / "docs/page.md"
+    page.parent.mkdir()
+    page.write_text(
+        "![By accuracy](accuracy.svg) ![By steps](steps.svg) ![Other](other.png)\n"
+        "<!-- quote scenes_intra_modal -->\nold\n<!-- end of quote -->\n"
+    )
+    return page
+
+
+def write_run(value, experiment="scenes_multi_cca", seed=0):
+    """Metrics of a run, in the layout of `evaluate_intra_modal`."""
+    metrics = {"mAP": value, "mAP@50": value, "queries": 9, "gallery": 8}
+    test = dict.fromkeys(("image-to-image", "text-to-text"), metrics)
+    test |= {"average": test["image-to-image"]}
+    controls = dict.fromkeys(("random", "constant", "perfect"), test)
+    spread = {way: {"mAP": 0.01, "mAP@50": 0.01} for way in test}
+    run = {"test": test, "controls": controls, "spread_of_chance": spread, "test_items": 9}
+    run |= {"precision_scope": {}}
+    write_json(Path(f"results/intra_modal/{experiment}/seed{seed}.json"), run)
+
+
+def test_figures_of_a_page_are_copied_beside_it_once_they_are_drawn(quote, pages):
+    Path("results/figures").mkdir(parents=True)
+    Path("results/figures/accuracy.svg").write_text("<svg/>")
+    quote.main(PARAMS, pages)
+    assert [path.name for path in pages.parent.glob("*.*g")] == ["accuracy.svg"]
+    assert "old" in pages.read_text()
+    assert not Path("docs/runs").exists()
+
+
+def test_tables_are_made_of_runs_that_are_here_and_of_those_kept(quote, pages):
+    write_run(0.25)
+    quote.main(PARAMS, pages)
+    shutil.rmtree("results")
+    write_run(0.75, "scenes_multi_pls")
+    quote.main(PARAMS, pages)
+    rows = [r for r in pages.read_text().splitlines() if r.startswith(("| CCA |", "| PLS |"))]
+    assert {row.split("|")[3].strip(" *") for row in rows} == {"0.250", "0.750"}
+    assert "old" not in pages.read_text()
+    kept = read_json(Path("docs/runs/scenes_intra_modal.json"))
+    assert len(kept) == 2
+    assert not any("precision_scope" in run for run in kept.values())
+
+
+def test_a_kept_run_of_other_params_is_dropped(quote, pages):
+    write_run(0.25)
+    write_run(0.75, "scenes_multi_pls")
+    quote.main(PARAMS, pages)
+    shutil.rmtree("results")
+    changed = deepcopy(PARAMS)
+    changed.methods["cca"]["ridge"] += 1
+    quote.main(changed, pages)
+    assert [*read_json(Path("docs/runs/scenes_intra_modal.json"))] == [
+        "results/intra_modal/scenes_multi_pls/seed0.json"
+    ]
+    assert "0.250" not in pages.read_text()
+
+
+def test_a_table_that_would_lose_quoted_runs_stays_as_it_is(quote, pages, capsys):
+    write_run(0.25)
+    write_run(0.75, "scenes_multi_pls")
+    quote.main(PARAMS, pages)
+    before = pages.read_text()
+    shutil.rmtree("results")
+    shutil.rmtree("docs/runs")
+    write_run(0.5)
+    quote.main(PARAMS, pages)
+    assert pages.read_text() == before
+    assert (
+        "scenes_intra_modal stays as it is quoted: it lacks runs of PLS" in capsys.readouterr().err
+    )
+    assert not Path("docs/runs/scenes_intra_modal.json").exists()
+
+
+def test_quoted_tables_are_those_of_the_runs_that_are_kept(quote, pages):
+    runs = sys.modules["kept_runs"]
+    page = (ROOT / "docs/results.md").read_text()
+    Path("docs/runs").mkdir()
+    for file in (ROOT / "docs/runs").glob("*.json"):
+        shutil.copyfile(file, f"docs/runs/{file.name}")
+        assert f"<!-- quote {file.stem} -->" in page
+        for path, run in read_json(file).items():
+            of = runs.described(PARAMS, Path(path).parent.name)
+            assert run["of"] == of, f"{path}: params.yaml says something else now; `make quote`"
+    assert quote.quote(page, partial(runs.make_table, PARAMS)) == page
 
 
 def test_the_readme_quotes_what_the_page_of_results_quotes():

@@ -1,0 +1,74 @@
+"""The runs behind the quoted tables, which docs/runs/ keeps: a file for each table, a line a run.
+
+Tables that take days are run in parts, on several machines; so a quoted table is made of the runs
+in results/ and of those that were kept before. A run is kept with the digest of all that
+params.yaml says of its method, features and dataset, and dropped once that has changed: its row
+is empty then, until it is run again.
+"""
+
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import SimpleNamespace
+from typing import Any
+
+from crossmodal.config.params import Params
+from crossmodal.io.files import digest, read_json, write_json, write_text
+from crossmodal.steps.tabulate import tabulate
+from crossmodal.workflow.jobs import Jobs
+
+UNREAD = ("precision_scope", "precision_by_chance")  # tables show no curves
+
+
+def kept(name: str) -> Path:
+    """File of a table's runs."""
+    return Path(f"docs/runs/{name}.json")
+
+
+def make_table(params: Params, name: str) -> str | None:
+    """A table as Markdown, of the runs that lie in results/ and of those kept; None without any."""
+    runs = _runs(params, name)
+    if not runs:
+        return None
+    spec = json.loads(Jobs(params).tabulate(SimpleNamespace(table=name)))
+    with TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        paths = [folder / path for path in runs]
+        for path, run in zip(paths, runs.values(), strict=True):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_json(path, run)
+        tabulate(spec, folder / f"{name}.md", folder / f"{name}.csv", paths)
+        return (folder / f"{name}.md").read_text(encoding="utf-8")
+
+
+def keep(params: Params, name: str) -> None:
+    """Keep the runs of a table that lie in results/, beside the earlier ones that still count."""
+    if runs := _runs(params, name):
+        lines = (
+            f"{json.dumps(path)}: {json.dumps(run, sort_keys=True)}" for path, run in runs.items()
+        )
+        write_text(kept(name), "{\n" + ",\n".join(lines) + "\n}\n")
+
+
+def _runs(params: Params, name: str) -> dict[str, dict[str, Any]]:
+    """Runs of a table by path: those that lie in results/, else those kept."""
+    before, found = read_json(kept(name)) if kept(name).exists() else {}, {}
+    for path in Jobs(params).table_runs(SimpleNamespace(table=name)):
+        of = described(params, Path(path).parent.name)
+        if Path(path).exists():
+            run = read_json(path)
+            found[path] = {"of": of} | {k: v for k, v in run.items() if k not in UNREAD}
+        elif before.get(path, {}).get("of") == of:
+            found[path] = before[path]
+    return found
+
+
+def described(params: Params, experiment: str) -> str:
+    """Digest of all that params.yaml says of a run."""
+    job, dataset = params.fit_job(experiment), params.experiments[experiment].dataset
+    names, features = [*job["views"].values()], {}
+    while names:
+        name = names.pop()
+        features[name] = params.plugin("features", name)
+        names += params.feature_of(name).of
+    return digest(job, params.plugin("datasets", dataset), features)
