@@ -14,9 +14,11 @@ from typing import Literal
 import torch
 
 from crossmodal.device import device
+from crossmodal.nn.onednn import linear
 
 Similarity = Literal["sisa", "misa", "sima"]
 BLOCK_ELEMENTS = 2**25  # of matchmaps, held at once
+CLIPS = 256  # of about the same length, compared at once
 
 
 def pool_steps(
@@ -59,8 +61,8 @@ def all_scores(
 ) -> torch.Tensor:
     """Score of every image and every clip, (n, m), in tiles of bounded memory.
 
-    A tile is of some images and all clips, or of one image and some clips. Tiles are computed on
-    the device, also of tensors that are not there, as they may not fit.
+    A tile is of some images and of clips with about as many steps, so that little of it is padding.
+    Tiles are computed on the device, also of tensors that are not there, as they may not fit.
 
     Args:
         positions: (n, l, d).
@@ -68,13 +70,16 @@ def all_scores(
         counts: How many steps each clip has, (m,).
         similarity: Which.
     """
-    most = max(1, BLOCK_ELEMENTS // (positions.shape[1] * steps.shape[1]))  # maps of a tile
-    clips = zip(steps.split(most), counts.split(most), strict=True)
+    order = counts.argsort(stable=True)
+    longest = max(1, int(counts.max()))
+    most = max(1, BLOCK_ELEMENTS // (positions.shape[1] * longest))  # maps of a tile
     columns = [
-        _tile_columns(positions.split(max(1, most // len(steps))), *tile, similarity)
-        for tile in clips
+        _tile_columns(
+            positions.split(max(1, most // len(rows))), steps[rows], counts[rows], similarity
+        )
+        for rows in order.split(min(most, CLIPS))
     ]
-    return torch.cat(columns, 1)
+    return torch.cat(columns, 1)[:, order.argsort().to(columns[0].device)]
 
 
 def _tile_columns(
@@ -85,10 +90,15 @@ def _tile_columns(
 ) -> torch.Tensor:
     """Scores (n, m) of blocks of images and clips that are compared at once."""
     place = device()
-    steps = steps.to(place)
+    steps = steps[:, : int(counts.max())].to(place)
     inside = steps_inside(steps, counts)[:, None]  # (m, 1, t)
-    maps = (torch.einsum("nld,mtd->nmlt", block.to(place), steps) for block in blocks)
-    return torch.cat([_reduce(tile, inside, similarity) for tile in maps])
+    rows = steps.flatten(0, 1)
+    tiles = []
+    for block in blocks:
+        maps = linear(block.to(place).flatten(0, 1), rows, None)  # (n l, m t)
+        maps = maps.view(*block.shape[:2], *steps.shape[:2]).transpose(1, 2)
+        tiles.append(_reduce(maps, inside, similarity))
+    return torch.cat(tiles)
 
 
 def steps_inside(steps: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
