@@ -10,6 +10,7 @@ rule train:
     input:
         dataset=JOBS.labels_and_splits,
         features=JOBS.features,
+        searched=JOBS.searched,
         weights=ancient(JOBS.weights),
     output:
         model="models/{experiment}/seed{seed}/model.safetensors",

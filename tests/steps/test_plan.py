@@ -77,6 +77,16 @@ def test_finished_fits_correct_the_estimates_of_the_machine_that_logged_them(fol
     assert planned("demo")["train"].processor_hours == pytest.approx(5 * before)
 
 
+def test_seeds_that_do_not_search_take_their_share_of_the_time(folder, monkeypatch):
+    spec = PARAMS.experiments["scenes_sam"]
+    monkeypatch.setattr(spec, "search", {"margin": [0.5, 1.0, 2.0, 4.0]})
+    needs = PARAMS.needs("train", "scenes", "scenes_sam").time(gpu=False) / 3600
+    before = planned("demo")["train"].processor_hours
+    monkeypatch.setattr(spec, "searched_by", "first")
+    saved = before - planned("demo")["train"].processor_hours
+    assert saved == pytest.approx(2 * 3 / 4 * needs)  # two of three seeds fit one of four
+
+
 def test_places_needs_the_published_archives(folder):
     found = planned("vase_paper")
     assert 211 < found["acquire"].disk_gb < 240

@@ -118,6 +118,23 @@ def test_the_options_with_the_best_validation_score_are_kept(run, values):
     assert scores[0.0] > scores[0.9] > scores[2.0]
 
 
+def test_a_seed_takes_the_options_that_the_first_one_has_found(run):
+    search, first = {"noise": [0.9, 0.0], "step": [1, 2]}, {"searched_by": "first"}
+    folder = Path("models/toy")
+    run(search, output=folder / "seed0", seed=0, **first)
+    output, fitted = run(search, output=folder / "seed1", seed=1, **first)
+    assert fitted == [(0.0, 1)]
+    facts = facts_of(output)
+    assert (facts["seed"], facts["searched"]) == (1, {"noise": 0.0, "step": 1})
+    assert len(facts["search"]) == 1
+    assert str(folder / "seed0/model.json") in facts["made"]["inputs"]
+
+
+def test_a_seed_waits_for_the_search_of_the_first_one(run):
+    with pytest.raises(CrossmodalError, match=r"seed0/model\.json: .*make it first"):
+        run({"noise": [0.9, 0.0]}, seed=3, searched_by="first")
+
+
 @pytest.mark.parametrize("values", [[5, 2, 9], [9, 5, 2], [2, 9, 5]])
 def test_of_equally_good_options_the_first_is_kept(run, values):
     output, _ = run({"step": values})

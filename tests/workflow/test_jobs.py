@@ -57,6 +57,16 @@ def test_published_files_are_asked_for_until_their_dataset_is_prepared(tmp_path,
     assert asked.raw_files(SimpleNamespace(dataset="wikipedia")) == sorted(gone, key=before.index)
 
 
+def test_the_first_seed_may_search_for_all(jobs, monkeypatch):
+    runs = [SimpleNamespace(experiment="sam", seed=seed) for seed in ("0", "1")]
+    spec, before = jobs.params.experiments["sam"], jobs.train(SAM)
+    monkeypatch.setattr(spec, "searched_by", "first")
+    assert (jobs.train(SAM), [jobs.searched(run) for run in runs]) == (before, [[], []])
+    monkeypatch.setattr(spec, "search", {"margin": [0.5, 1.0]})
+    assert [jobs.searched(run) for run in runs] == [[], ["models/sam/seed0/model.json"]]
+    assert json.loads(jobs.train(SAM))["searched_by"] == "first"
+
+
 def test_how_many_processes_train_a_fit_changes_no_job(jobs, monkeypatch):
     def asked():
         return jobs.train(SAM), jobs.tabulate(SMALL), jobs.draw_curves(SMALL)

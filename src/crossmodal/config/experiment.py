@@ -43,6 +43,11 @@ class Settings(Strict):
     search: Values = Field(
         {}, description="Option -> values; the best combination on the validation split is kept."
     )
+    searched_by: Literal["each", "first"] = Field(
+        "each",
+        description="'each' seed searches for itself, or the 'first' for all: the others take its "
+        "options, which is as many times faster as there are combinations.",
+    )
     grid: Values = Field(
         {}, description="Option -> values; each combination is an experiment, <name>-<values>."
     )

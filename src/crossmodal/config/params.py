@@ -194,6 +194,8 @@ class Params(Strict):
         method = self.plugin("methods", spec.method)
         method["options"] |= spec.options | spec.set_by_grid()
         data = {"views": spec.views, "relevance": spec.relevance}
+        if spec.search and spec.searched_by == "first":
+            data["searched_by"] = "first"
         if spec.changes:
             data["changes"] = spec.changes.model_dump(exclude={"label"})
         return {**method, "search": spec.search, **data}

@@ -18,7 +18,7 @@ from crossmodal.data.changes import Changes
 from crossmodal.errors import CrossmodalError, unknown
 from crossmodal.io.text_table import print_table
 
-SETTINGS = ("label", "dataset", "relevance", "method", "seeds", "gpus")
+SETTINGS = ("label", "dataset", "relevance", "method", "seeds", "searched_by", "gpus")
 GROUP = ("experiment", "row", "method", "dataset")
 EXPERIMENT = ("option", "value", "where", "meaning")
 ENTRY = ("option", "type", "value", "where", "meaning")

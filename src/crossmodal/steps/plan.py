@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 
+from crossmodal.config.grids import combinations
 from crossmodal.config.params import Params, read
 from crossmodal.data.prepared import FILES, is_prepared
 from crossmodal.errors import CrossmodalError
@@ -186,9 +187,16 @@ def _fits(jobs: Jobs) -> Iterator[Job]:
         factor = factors.get(params.fit_job(name)["plugin"], usual)
         for seed in params.seeds_of(name):
             model = Path("models", name, f"seed{seed}", "model.safetensors")
-            yield Job(params.needs("train", dataset, name), (model,), factor)
+            share = _share(params, name, seed)
+            yield Job(params.needs("train", dataset, name), (model,), factor * share)
             embedded = Path("embeddings", name, f"seed{seed}.h5")
             yield Job(params.needs("embed", dataset, name), (embedded,), factor)
+
+
+def _share(params: Params, experiment: str, seed: int) -> float:
+    """Share of the searched combinations that a seed fits."""
+    job = params.fit_job(experiment)
+    return 1 / len(combinations(job["search"])) if seed and "searched_by" in job else 1
 
 
 def _factors(params: Params) -> dict[str, float]:
@@ -200,7 +208,8 @@ def _factors(params: Params) -> dict[str, float]:
         if experiment in params.experiments and logged:
             spec, fit = params.experiments[experiment], read_json(path)["fit"]
             fits = max(1, len(fit.get("search", [])))
-            estimated = params.needs("train", spec.dataset, experiment).time(gpu=False)
+            share = _share(params, experiment, int(seed.removeprefix("seed")))
+            estimated = share * params.needs("train", spec.dataset, experiment).time(gpu=False)
             ratios.setdefault(fit["plugin"], []).append(fits * fit["fit_seconds"] / estimated)
     return {plugin: median(found) for plugin, found in ratios.items()}
 

@@ -1,4 +1,5 @@
-"""Fit one method with one seed; options that are searched are chosen on the validation split.
+"""Fit one method with one seed; options that are searched are chosen on the validation split, by
+this seed or by the first one.
 
 Several processes may fit it together, see `crossmodal.learning.distributed`; the first one writes.
 """
@@ -41,9 +42,9 @@ def train(
 
     Args:
         spec: `plugin`, `options`, `search`, `views`, `relevance`, `code`, a hash of the source,
-            `changes` of the dataset if there are any, and `deterministic` if the method can use a
-            GPU.
-        output: Path of model.safetensors.
+            `searched_by` if it is 'first', `changes` of the dataset if there are any, and
+            `deterministic` if the method can use a GPU.
+        output: Path of model.safetensors, <experiment>/seed<n>/.
         folder: Folder of the prepared dataset.
         features: Folder of the dataset's features.
         weights: Folder of networks' weights.
@@ -59,7 +60,8 @@ def train(
         _refuse_processes(spec)
         views = {modality: features / f"{name}.h5" for modality, name in spec["views"].items()}
         tables = [folder / "items.csv", folder / "splits.csv"]
-        inputs = [*tables, *views.values()]
+        searched_there = _searched_there(spec, output, seed)
+        inputs = [*tables, *views.values(), *searched_there]
         unfinished = unfinished_work(output.parent, [spec, seed], inputs)
         work = first_alone(lambda: stack.enter_context(unfinished))
         read = first_alone(lambda: verified([*inputs, *_weights(spec, weights)]))
@@ -67,7 +69,8 @@ def train(
         how = (spec["relevance"], spec.get("changes"))
         splits = [load_split(dataset, views, split, *how) for split in ("train", "validation")]
         fitted, searched = {}, []
-        for index, options in enumerate(combinations(spec["search"])):
+        taken = [read_facts(path.parent)["searched"] for path in searched_there]
+        for index, options in enumerate(taken or combinations(spec["search"])):
             candidate = work / f"candidate{index}"
             if not first_alone((candidate / "model.safetensors").exists):
                 label = f"{output.parent} {options or ''}".strip()
@@ -89,6 +92,13 @@ def train(
         if is_first():
             made = provenance(spec, read)
             publish_model(best, output.parent, search=searched, made=made)
+
+
+def _searched_there(spec: dict[str, Any], output: Path, seed: int) -> list[Path]:
+    """Facts of the fit that has searched the options of this one; empty if it searches itself."""
+    if spec.get("searched_by") != "first" or seed == 0:
+        return []
+    return [output.parent.with_name("seed0") / "model.json"]
 
 
 def _refuse_processes(spec: dict[str, Any]) -> None:

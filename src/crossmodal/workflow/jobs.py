@@ -26,6 +26,7 @@ class Wildcards(Protocol):
         dataset: Key of `datasets` in params.yaml.
         feature: Key of `features`.
         experiment: Key of `experiments`.
+        seed: Of a run.
         table: Key of `tables`.
         figure: Key of `figures`.
     """
@@ -33,6 +34,7 @@ class Wildcards(Protocol):
     dataset: str
     feature: str
     experiment: str
+    seed: str
     table: str
     figure: str
 
@@ -137,6 +139,12 @@ class Jobs:
     def features(self, wildcards: Wildcards) -> list[str]:
         """Feature files of an experiment's views."""
         return self._features(wildcards.experiment)
+
+    def searched(self, wildcards: Wildcards) -> list[str]:
+        """Facts of the fit whose search chose the options of this one."""
+        if wildcards.seed == "0" or "searched_by" not in self.params.fit_job(wildcards.experiment):
+            return []
+        return [f"models/{wildcards.experiment}/seed0/model.json"]
 
     def weights(self, wildcards: Wildcards) -> list[str]:
         """Weights that an experiment's method begins with."""
