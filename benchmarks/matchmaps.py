@@ -79,11 +79,8 @@ def main():
     counts = counts.clamp(1, LONGEST).long()
     data = torch.randn(IMAGES, SIDE * SIDE, WIDTH), torch.randn(CLIPS, LONGEST, WIDTH), counts
     for kind in ("misa", "sima"):
-        report(
-            f"scores of {kind.upper()}",
-            partial(all_scores, *data, kind),
-            partial(scores, *data, kind),
-        )
+        ours, peer = (partial(compare, *data, kind) for compare in (all_scores, scores))
+        report(f"scores of {kind.upper()}", ours, peer)
 
 
 if __name__ == "__main__":
