@@ -41,6 +41,16 @@ def make_table(params: Params, name: str) -> str | None:
         return (folder / f"{name}.md").read_text(encoding="utf-8")
 
 
+def never_kept(params: Params, name: str) -> set[str]:
+    """Labels of a table's rows of which some run is not here and was never kept."""
+    there = _runs(params, name).keys() | _before(name).keys()
+    return {
+        params.experiments[Path(path).parent.name].row()
+        for path in _paths(params, name)
+        if path not in there
+    }
+
+
 def keep(params: Params, name: str) -> None:
     """Keep the runs of a table that lie in results/, beside the earlier ones that still count."""
     if runs := _runs(params, name):
@@ -52,8 +62,8 @@ def keep(params: Params, name: str) -> None:
 
 def _runs(params: Params, name: str) -> dict[str, dict[str, Any]]:
     """Runs of a table by path: those that lie in results/, else those kept."""
-    before, found = read_json(kept(name)) if kept(name).exists() else {}, {}
-    for path in Jobs(params).table_runs(SimpleNamespace(table=name)):
+    before, found = _before(name), {}
+    for path in _paths(params, name):
         of = described(params, Path(path).parent.name)
         if Path(path).exists():
             run = read_json(path)
@@ -61,6 +71,16 @@ def _runs(params: Params, name: str) -> dict[str, dict[str, Any]]:
         elif before.get(path, {}).get("of") == of:
             found[path] = before[path]
     return found
+
+
+def _paths(params: Params, name: str) -> list[str]:
+    """Runs of a table as the workflow makes them."""
+    return Jobs(params).table_runs(SimpleNamespace(table=name))
+
+
+def _before(name: str) -> dict[str, dict[str, Any]]:
+    """Runs of a table that were kept, whatever params.yaml says now."""
+    return read_json(kept(name)) if kept(name).exists() else {}
 
 
 def described(params: Params, experiment: str) -> str:

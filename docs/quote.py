@@ -7,8 +7,8 @@ A page says what it quotes:
     <!-- end of quote -->                metric with its direction, and is filled in
 
 and a figure `![...](NAME.svg)` beside a page is results/figures/NAME.svg. Tables are made of the
-runs in results/ and in docs/runs/, see `kept_runs`. A table without any, one whose quoted runs were
-never kept and are not all here, and a figure that has not been made here, stay as they are.
+runs in results/ and in docs/runs/, see `kept_runs`. A table that would lose a row, since runs of it
+were never kept and are not here, and a figure that has not been made here, stay as they are.
 """
 
 import re
@@ -18,7 +18,7 @@ from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
 
-from kept_runs import keep, kept, make_table
+from kept_runs import keep, make_table, never_kept
 
 from crossmodal.config.params import Params, read
 
@@ -36,37 +36,41 @@ def main(present: Params, *pages: Path) -> None:
     """Write pages, and the figures beside them, anew; keep the runs of what they quote."""
     tables = cache(partial(make_table, present))
     for page in pages:
-        text = quote(page.read_text(), tables)
+        text = quote(page.read_text(), tables, partial(never_kept, present))
         page.write_text(text)
-        for _, name, quoted, _ in QUOTE.findall(text):
-            if name != "rows" and (table := tables(name)) and quoted == _body(table):
+        for _, name, *_ in QUOTE.findall(text):
+            if name != "rows":
                 keep(present, name)
         for figure in FIGURE.findall(text):
             if (FIGURES / figure).exists():
                 shutil.copyfile(FIGURES / figure, page.parent / figure)
 
 
-def quote(page: str, tables: Tables) -> str:
+def quote(page: str, tables: Tables, never_kept: Callable[[str], set[str]]) -> str:
     """The page with each quotation made anew.
+
+    Args:
+        page: Its text.
+        tables: Makes a table by its name.
+        never_kept: Labels of a table's rows of which some run is not here and was never kept.
 
     Raises:
         SystemExit: If a row names a method or a metric that its table does not have.
     """
-    return QUOTE.sub(
-        lambda found: found[1] + _quotation(tables, found[2], found[3]) + found[4], page
-    )
 
+    def replaced(found: re.Match[str]) -> str:
+        begin, name, old, end = found.groups()
+        if name == "rows":
+            return (
+                begin + "".join(_fill(tables, row) for row in old.splitlines(keepends=True)) + end
+            )
+        table = tables(name)
+        lost = [row for row in _lost(old, table or "") if row in never_kept(name)]
+        if lost:
+            print(f"{name} stays as it is quoted: no runs of {', '.join(lost)}", file=sys.stderr)
+        return begin + (_body(table) if table and not lost else old) + end
 
-def _quotation(tables: Tables, name: str, old: str) -> str:
-    if name == "rows":
-        return "".join(_fill(tables, line) for line in old.splitlines(keepends=True))
-    table = tables(name)
-    if not table:
-        return old
-    lost = [] if kept(name).exists() else _lost(old, table)
-    if lost:
-        print(f"{name} stays as it is quoted: it lacks runs of {', '.join(lost)}", file=sys.stderr)
-    return old if lost else _body(table)
+    return QUOTE.sub(replaced, page)
 
 
 def _lost(old: str, table: str) -> list[str]:
