@@ -1,0 +1,208 @@
+"""What the rules ask of params.yaml up to embeddings: each job's files, and what it depends on."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Protocol
+
+from crossmodal.config.experiment import Experiment
+from crossmodal.config.params import Params
+from crossmodal.data.prepared import FILES, is_prepared
+from crossmodal.errors import ENCODERS, CrossmodalError
+from crossmodal.io.files import digest
+from crossmodal.workflow.code_hash import code
+
+
+class Wildcards(Protocol):
+    """Values of a rule's wildcards, as Snakemake hands them to functions; a job has some of these.
+
+    Attributes:
+        dataset: Key of `datasets` in params.yaml.
+        feature: Key of `features`.
+        experiment: Key of `experiments`.
+        seed: Of a run.
+        table: Key of `tables`.
+        figure: Key of `figures`.
+    """
+
+    dataset: str
+    feature: str
+    experiment: str
+    seed: str
+    table: str
+    figure: str
+
+
+class FitJobs:
+    """The jobs up to embeddings. A method with a rule's name gives what a job of it depends on, as
+    JSON: its options, and `code`, the hash of all code that it runs.
+
+    Args:
+        params: The checked params.yaml.
+    """
+
+    def __init__(self, params: Params) -> None:
+        self.params = params
+        self.suite = params.suites[params.suite]
+
+    def experiments(self) -> list[str]:
+        """All experiments that the suite shows."""
+        shown = (e for table in self.suite for e in self.params.shown_in(table))
+        return list(dict.fromkeys(shown))
+
+    def datasets(self) -> list[str]:
+        """Datasets of the suite."""
+        return sorted({self._experiment(name).dataset for name in self.experiments()})
+
+    # acquire and prepare
+
+    def raw_folder(self, wildcards: Wildcards) -> str:
+        """Folder of a dataset's published files; datasets of one plug-in share it."""
+        return self._raw_folder(wildcards.dataset)
+
+    def raw_files(self, wildcards: Wildcards) -> list[str]:
+        """Published files of a dataset."""
+        return self._raw_files(wildcards.dataset)
+
+    def all_raw_files(self, wildcards: Wildcards) -> list[str]:
+        """Published files of the suite; of a dataset that is prepared, those that are there."""
+        return [
+            path
+            for dataset in self.datasets()
+            for path in self._raw_files(dataset)
+            if not is_prepared(dataset) or Path(path).exists()
+        ]
+
+    def all_prepared_files(self, wildcards: Wildcards) -> list[str]:
+        """Prepared files of the suite."""
+        return [f"data/prepared/{dataset}/{file}" for dataset in self.datasets() for file in FILES]
+
+    def prepare(self, wildcards: Wildcards) -> str:
+        """Preparing a dataset depends on its options, and on the user's own files."""
+        entry = self.params.plugin("datasets", wildcards.dataset)
+        # as inputs of the rule, many files of a user would fill records and logs
+        files = _stamp(self.params.dataset_of(wildcards.dataset).files())
+        return job_spec("prepare", {**entry, "files": files}, "datasets")
+
+    # extract
+
+    def all_features(self, wildcards: Wildcards) -> list[str]:
+        """Feature files of the suite."""
+        return [path for name in self.experiments() for path in self._features(name)]
+
+    def feature_inputs(self, wildcards: Wildcards) -> list[str]:
+        """Files of the prepared dataset that a feature reads, and features it is computed from."""
+        facts, dataset = self.params.feature_of(wildcards.feature), wildcards.dataset
+        prepared = [f"data/prepared/{dataset}/{name}" for name in facts.reads]
+        return prepared + [f"features/{dataset}/{name}.h5" for name in facts.of]
+
+    def feature_weights(self, wildcards: Wildcards) -> list[str]:
+        """Weights of the network that a feature needs.
+
+        Raises:
+            CrossmodalError: If the feature is not there, nor are packages that it needs.
+        """
+        name, path = wildcards.feature, f"features/{wildcards.dataset}/{wildcards.feature}.h5"
+        if (lacking := self.params.lacking(name)) and not Path(path).exists():
+            raise CrossmodalError(f"{path}: needs {' and '.join(lacking)}; {ENCODERS}")
+        return _weights(self.params.feature_of(name).weights)
+
+    def feature_threads(self, wildcards: Wildcards) -> int:
+        """Threads that a feature's extraction makes use of."""
+        return self.params.feature_of(wildcards.feature).threads
+
+    def feature_gpu(self, wildcards: Wildcards) -> int:
+        """GPUs that a feature's extraction makes use of."""
+        return int(self.params.feature_of(wildcards.feature).gpu)
+
+    def extract(self, wildcards: Wildcards) -> str:
+        """Extraction depends on the feature's options."""
+        entry = self.params.plugin("features", wildcards.feature)
+        return job_spec("extract", entry | self._gpu(self.feature_gpu(wildcards)), "features")
+
+    # train
+
+    def dataset(self, wildcards: Wildcards) -> str:
+        """Dataset of an experiment."""
+        return self._experiment(wildcards.experiment).dataset
+
+    def labels_and_splits(self, wildcards: Wildcards) -> list[str]:
+        """Files of an experiment's dataset that say what is relevant, and in which split."""
+        return self._prepared(wildcards.experiment, "items.csv", "splits.csv")
+
+    def features(self, wildcards: Wildcards) -> list[str]:
+        """Feature files of an experiment's views."""
+        return self._features(wildcards.experiment)
+
+    def searched(self, wildcards: Wildcards) -> list[str]:
+        """Facts of the fit whose search chose the options of this one."""
+        if wildcards.seed == "0" or "searched_by" not in self.params.fit_job(wildcards.experiment):
+            return []
+        return [f"models/{wildcards.experiment}/seed0/model.json"]
+
+    def weights(self, wildcards: Wildcards) -> list[str]:
+        """Weights that an experiment's method begins with."""
+        return _weights(self.params.weights_of(wildcards.experiment))
+
+    def gpu(self, wildcards: Wildcards) -> int:
+        """GPUs that an experiment's method makes use of."""
+        return int(self.params.uses_gpu(wildcards.experiment))
+
+    def train(self, wildcards: Wildcards) -> str:
+        """A fit depends on the method's options, and on what it learns from."""
+        job = self.params.fit_job(wildcards.experiment)
+        return job_spec("train", job | self._gpu(self.gpu(wildcards)), "methods")
+
+    def embed(self, wildcards: Wildcards) -> str:
+        """Embedding depends on what is embedded; the method's options come with the model."""
+        return self._embedded("embed", wildcards)
+
+    def all_embeddings(self, wildcards: Wildcards) -> list[str]:
+        """Embeddings of the suite."""
+        return self._seeds("embeddings/{}/seed{}.h5", self.experiments())
+
+    def _experiment(self, name: str) -> Experiment:
+        return self.params.experiments[name]
+
+    def _gpu(self, used: int) -> dict[str, bool]:
+        """What a job that makes use of a GPU depends on besides."""
+        return {"deterministic": self.params.deterministic} if used else {}
+
+    def _raw_folder(self, dataset: str) -> str:
+        return f"data/raw/{self.params.plugin('datasets', dataset)['plugin']}"
+
+    def _raw_files(self, dataset: str) -> list[str]:
+        sources = self.params.dataset_of(dataset).sources
+        return [f"{self._raw_folder(dataset)}/{source.file}" for source in sources]
+
+    def _prepared(self, experiment: str, *files: str) -> list[str]:
+        return [f"data/prepared/{self._experiment(experiment).dataset}/{file}" for file in files]
+
+    def _features(self, experiment: str) -> list[str]:
+        spec = self._experiment(experiment)
+        return [f"features/{spec.dataset}/{name}.h5" for name in spec.views.values()]
+
+    def _seeds(self, path: str, experiments: list[str]) -> list[str]:
+        """A path for each seed of each experiment."""
+        return [path.format(e, seed) for e in experiments for seed in self.params.seeds_of(e)]
+
+    def _embedded(self, step: str, wildcards: Wildcards) -> str:
+        job = self.params.fit_job(wildcards.experiment)
+        entry = {k: job[k] for k in ("plugin", "views", "relevance", "changes") if k in job}
+        return job_spec(step, entry | self._gpu(self.gpu(wildcards)), "methods")
+
+
+def job_spec(step: str, entry: dict[str, Any], kind: str = "") -> str:
+    """What a job depends on: with a kind of plug-ins, it runs the one that the entry names."""
+    modules = [f"crossmodal.steps.{step}"]
+    modules += [f"crossmodal.{kind}.{entry['plugin']}"] if kind else []
+    return json.dumps({**entry, "code": code(*modules)}, sort_keys=True)
+
+
+def _stamp(files: Iterable[Path]) -> str:
+    """Hash of names, sizes and times."""
+    return digest(*((str(f), f.stat().st_size, f.stat().st_mtime_ns) for f in files))
+
+
+def _weights(file: str) -> list[str]:
+    return [f"data/raw/weights/{file}"] if file else []
