@@ -70,7 +70,9 @@ def _runs(params: Params, name: str) -> dict[str, dict[str, Any]]:
             found[path] = {"of": of} | {k: v for k, v in run.items() if k not in UNREAD}
         elif before.get(path, {}).get("of") == of:
             found[path] = before[path]
-    return found
+    # a run that is also read out by class posteriors counts with both
+    missing = {Path(path).parts[-2:] for path in _paths(params, name) if path not in found}
+    return {path: run for path, run in found.items() if Path(path).parts[-2:] not in missing}
 
 
 def _paths(params: Params, name: str) -> list[str]:

@@ -61,9 +61,8 @@ def quote(page: str, tables: Tables, never_kept: Callable[[str], set[str]]) -> s
     def replaced(found: re.Match[str]) -> str:
         begin, name, old, end = found.groups()
         if name == "rows":
-            return (
-                begin + "".join(_fill(tables, row) for row in old.splitlines(keepends=True)) + end
-            )
+            rows = old.splitlines(keepends=True)
+            return begin + "".join(_fill(tables, row) for row in rows) + end
         table = tables(name)
         lost = [row for row in _lost(old, table or "") if row in never_kept(name)]
         if lost:

@@ -244,8 +244,8 @@ def pages(quote, tmp_path, monkeypatch):
     return page
 
 
-def write_run(value, experiment="scenes_multi_cca", seed=0):
-    """Metrics of a run, in the layout of `evaluate_intra_modal`."""
+def write_run(value, experiment="scenes_multi_cca", kind="intra_modal"):
+    """Metrics of a run."""
     metrics = {"mAP": value, "mAP@50": value, "queries": 9, "gallery": 8}
     test = dict.fromkeys(("image-to-image", "text-to-text"), metrics)
     test |= {"average": test["image-to-image"]}
@@ -253,7 +253,7 @@ def write_run(value, experiment="scenes_multi_cca", seed=0):
     spread = {way: {"mAP": 0.01, "mAP@50": 0.01} for way in test}
     run = {"test": test, "controls": controls, "spread_of_chance": spread, "test_items": 9}
     run |= {"precision_scope": {}}
-    write_json(Path(f"results/intra_modal/{experiment}/seed{seed}.json"), run)
+    write_json(Path(f"results/{kind}/{experiment}/seed0.json"), run)
 
 
 def test_figures_of_a_page_are_copied_beside_it_once_they_are_drawn(quote, pages):
@@ -291,6 +291,15 @@ def test_a_kept_run_of_other_params_is_dropped(quote, pages):
         "results/intra_modal/scenes_multi_pls/seed0.json"
     ]
     assert "0.250" not in pages.read_text()
+
+
+def test_a_run_counts_with_all_its_readouts(quote, pages):
+    for kind in ("runs", "posteriors"):
+        write_run(0.25, "flickr8k_all_cca", kind=kind)
+    write_run(0.75, "flickr8k_all_pls", kind="runs")
+    assert [*sys.modules["kept_runs"]._runs(PARAMS, "flickr8k_classes_all")] == [
+        f"results/{kind}/flickr8k_all_cca/seed0.json" for kind in ("runs", "posteriors")
+    ]
 
 
 def test_a_table_that_would_lose_quoted_runs_stays_as_it_is(quote, pages, capsys):
