@@ -2,9 +2,10 @@
 
 A page says what it quotes:
 
-    <!-- quote scenes_category -->       the table scenes_category, whole
-    <!-- quote rows -->                  single numbers: each row names a method, a table and a
-    <!-- end of quote -->                metric with its direction, and is filled in
+    <!-- quote scenes_category -->           the table scenes_category, whole
+    <!-- quote scenes_category average -->   of its directions the average alone
+    <!-- quote rows -->                      single numbers: each row names a method, a table and
+    <!-- end of quote -->                    a metric with its direction, and is filled in
 
 and a figure `![...](NAME.svg)` beside a page is results/figures/NAME.svg. Tables are made of the
 runs in results/ and in docs/runs/, see `kept_runs`. A table that would lose a row, since runs of it
@@ -16,6 +17,7 @@ import shutil
 import sys
 from collections.abc import Callable
 from functools import cache, partial
+from itertools import pairwise
 from pathlib import Path
 
 from kept_runs import keep, make_table, never_kept
@@ -23,7 +25,7 @@ from kept_runs import keep, make_table, never_kept
 from crossmodal.config.params import Params, read
 
 FIGURES = Path("results/figures")
-QUOTE = re.compile(r"(<!-- quote (\w+) -->\n)(.*?)(<!-- end of quote -->)", re.DOTALL)
+QUOTE = re.compile(r"(<!-- quote (\w+)(?: ([\w-]+))? -->\n)(.*?)(<!-- end of quote -->)", re.DOTALL)
 DIRECTION = re.compile(r"^\*\*([\w-]+)\*\*$", re.MULTILINE)
 HEADER = ("table", "---")
 FIGURE = re.compile(r"!\[[^]]*\]\((\w+\.svg)\)")
@@ -55,11 +57,11 @@ def quote(page: str, tables: Tables, never_kept: Callable[[str], set[str]]) -> s
         never_kept: Labels of a table's rows of which some run is not here and was never kept.
 
     Raises:
-        SystemExit: If a row names a method or a metric that its table does not have.
+        SystemExit: If a table lacks a direction, or the method or metric that a row names.
     """
 
     def replaced(found: re.Match[str]) -> str:
-        begin, name, old, end = found.groups()
+        begin, name, direction, old, end = found.groups()
         if name == "rows":
             rows = old.splitlines(keepends=True)
             return begin + "".join(_fill(tables, row) for row in rows) + end
@@ -67,7 +69,9 @@ def quote(page: str, tables: Tables, never_kept: Callable[[str], set[str]]) -> s
         lost = [row for row in _lost(old, table or "") if row in never_kept(name)]
         if lost:
             print(f"{name} stays as it is quoted: no runs of {', '.join(lost)}", file=sys.stderr)
-        return begin + (_body(table) if table and not lost else old) + end
+        if table and direction and f"**{direction}**" not in table:
+            sys.exit(f"{name} has no direction {direction}")
+        return begin + (_body(table, direction) if table and not lost else old) + end
 
     return QUOTE.sub(replaced, page)
 
@@ -89,9 +93,15 @@ def _seeds(cells: dict[str, str]) -> int:
     return int(cells["seeds"].split()[0]) if cells["seeds"] else 0
 
 
-def _body(table: str) -> str:
-    """A table without its title, which the page has, and without its figures."""
+def _body(table: str, direction: str | None) -> str:
+    """A table, or one direction of it, without its title, which the page has, and its figures."""
+    left_out = {f"**{d}**" for d in DIRECTION.findall(table) if direction not in (None, d)}
     parts = [p for p in table.strip().split("\n\n") if not p.startswith(("## ", "!["))]
+    parts = [
+        part
+        for before, part in pairwise(["", *parts])
+        if part not in left_out and before not in left_out
+    ]
     return "\n" + "\n\n".join(parts) + "\n\n"
 
 

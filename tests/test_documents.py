@@ -209,6 +209,19 @@ def test_a_table_is_quoted_without_its_title_and_figures(quote):
     assert quote.quote(expected, tables, none) == expected
 
 
+def test_one_direction_of_a_table_is_quoted(quote):
+    page = "<!-- quote scenes both -->\nold\n<!-- end of quote -->\n"
+    body = TABLE[TABLE.index("Relevant") : TABLE.index("![Map]")]
+    one = body[: body.index("**image-to-text**")] + body[body.index("**both**") :]
+    expected = f"<!-- quote scenes both -->\n\n{one}<!-- end of quote -->\n"
+    assert quote.quote(page, tables, none) == expected
+
+
+def test_a_direction_that_a_table_lacks_is_named(quote):
+    with pytest.raises(SystemExit, match="scenes has no direction average"):
+        quote.quote("<!-- quote scenes average -->\n<!-- end of quote -->\n", tables, none)
+
+
 def test_a_table_that_was_not_made_stays_as_it_is_quoted(quote):
     page = "<!-- quote other -->\nold\n<!-- end of quote -->\n"
     assert quote.quote(page, tables, none) == page
@@ -322,7 +335,7 @@ def test_quoted_tables_are_those_of_the_runs_that_are_kept(quote, pages):
     Path("docs/runs").mkdir()
     for file in (ROOT / "docs/runs").glob("*.json"):
         shutil.copyfile(file, f"docs/runs/{file.name}")
-        assert f"<!-- quote {file.stem} -->" in page
+        assert re.search(rf"<!-- quote {file.stem}( [\w-]+)? -->", page)
         for path, run in read_json(file).items():
             of = runs.described(PARAMS, Path(path).parent.name)
             assert run["of"] == of, f"{path}: params.yaml says something else now; `make quote`"
