@@ -1,64 +1,11 @@
-import copy
-
 import pytest
 import yaml
 
 from crossmodal.config import params
 from crossmodal.errors import CrossmodalError
 from crossmodal.images.weights import official
+from tests.config.small_params import ABSENT, DIMS, EXPERIMENT, VALID, changed, message
 from tests.project_params import PARAMS
-
-VALID = """
-suite: small
-suites:
-  small: [wiki]
-seeds: 3
-tables:
-  wiki:
-    title: Wikipedia
-    experiments: [wiki_cca]
-    metrics: [mAP, mAP@50]
-figures: {}
-experiments:
-  wiki_cca:
-    label: CCA
-    dataset: wikipedia
-    views: {image: sift, text: lda}
-    relevance: category
-    method: cca
-    options: {ridge: 0.0}
-    search: {dims: [7, 8]}
-    published: {paper: CMOLRS, table: Table I, dataset: WIKI, method: CCA}
-datasets:
-  wikipedia: {protocol: cmolrs, validation: 231, seed: 0, media: false}
-features:
-  sift: {plugin: published, matrix: sift, modality: image}
-  lda: {plugin: published, matrix: lda, modality: text}
-methods:
-  cca: {dims: 10, ridge: 0.01, power: 0.0}
-"""
-ABSENT = object()
-
-
-def changed(path, value):
-    """The valid parameters with the value at one key path replaced, added or removed."""
-    config = copy.deepcopy(yaml.safe_load(VALID))
-    *parents, key = path.split("/")
-    place = config
-    for parent in parents:
-        place = place[parent]
-    if value is ABSENT:
-        del place[key]
-    else:
-        place[key] = value
-    return config
-
-
-def message(config):
-    """What is said about wrong parameters."""
-    with pytest.raises(CrossmodalError) as caught:
-        params.parse(config)
-    return str(caught.value)
 
 
 def test_the_valid_parameters_are_valid():
@@ -85,31 +32,6 @@ def test_a_suite_of_a_paper_needs_no_weights_that_cannot_be_downloaded(suite):
     assert needed <= set(official())
 
 
-def with_reference(**said):
-    """The valid parameters with a reference row in their table."""
-    config = yaml.safe_load(VALID)
-    row = config["experiments"]["wiki_cca"] | {"reference": "photographs", "published": None}
-    config["experiments"]["frozen"] = row
-    config["tables"]["wiki"] |= {"experiments": ["wiki_cca", "frozen"]} | said
-    return config
-
-
-def test_reference_rows_are_shown_where_the_table_or_a_suite_says_so():
-    assert params.parse(with_reference()).tables["wiki"].experiments == ["wiki_cca"]
-    both = ["wiki_cca", "frozen"]
-    assert params.parse(with_reference(references=True)).tables["wiki"].experiments == both
-    config = with_reference() | {"suites": {"small": {"tables": ["wiki"], "references": True}}}
-    found = params.parse(config)
-    assert found.tables["wiki"].experiments == both
-    assert found.suites == {"small": ["wiki"]}
-
-
-def test_a_table_has_more_than_reference_rows():
-    said = message(with_reference(experiments=["frozen"]))
-    assert "tables.wiki.experiments: all are reference rows" in said
-
-
-EXPERIMENT = "experiments/wiki_cca"
 TWICE = yaml.safe_load(VALID)["experiments"]["wiki_cca"] | {"grid": {"dims": [5, 6]}}
 MESSAGES = [
     # what does not belong there
@@ -209,10 +131,6 @@ def test_a_wrong_parameter_is_named_with_what_is_allowed(path, value, fragments)
     assert [fragment for fragment in fragments if fragment not in found] == []
 
 
-DIMS = {"title": "Dims", "experiments": ["wiki_cca"], "x": "dims", "y": "mAP"}
-DIMS |= {"direction": "text-to-image"}
-
-
 @pytest.mark.parametrize(
     ("key", "value", "fragments"),
     [
@@ -244,50 +162,6 @@ def test_cited_methods_are_called_as_published_unless_they_have_labels(methods, 
     assert list(found) == labels
     assert [row.method for row in found.values()] == ["SISA (P)", "MISA (P)"]
     assert all(row.model_dump().items() >= columns.items() for row in found.values())
-
-
-def test_a_grid_is_an_experiment_per_combination_wherever_it_is_named():
-    config = changed(f"{EXPERIMENT}/grid", {"power": [0.0, 2.0], "dims": [5, 7]})
-    config["experiments"]["wiki_cca"]["search"] = {"ridge": [0.0, 0.1]}
-    config["tables"]["wiki"]["figures"] = ["dims"]
-    config["figures"]["dims"] = DIMS
-    read = params.parse(config)
-    names = ["wiki_cca-0_0-5", "wiki_cca-0_0-7", "wiki_cca-2_0-5", "wiki_cca-2_0-7"]
-    for found in (read.experiments, read.shown_in("wiki"), read.figures["dims"].experiments):
-        assert list(found) == names
-    assert read.fit_job(names[1])["options"] == {"dims": 7, "ridge": 0.0, "power": 0.0}
-    assert read.experiments[names[2]].row() == "CCA, power 2.0, dims 5"
-    assert read.experiments[names[2]].row("dims") == "CCA, power 2.0"
-
-
-def test_a_label_shows_options_of_any_type():
-    config = changed(f"{EXPERIMENT}/grid", {"ridge": [0.0, 1e-6], "dims": [1234567]})
-    config["experiments"]["wiki_cca"] |= {"search": {}, "label": "CCA, {dims} at {ridge}"}
-    first, second = params.parse(config).experiments.values()
-    assert [first.row(), second.row()] == ["CCA, 1234567 at 0", "CCA, 1234567 at 1e-06"]
-    words = first.model_copy(update={"grid": {"dims": ["raw"], "ridge": [None]}})
-    assert words.row() == "CCA, raw at None"
-
-
-def test_an_experiment_of_a_grid_may_name_its_own_published_row():
-    config = changed(f"{EXPERIMENT}/grid", {"dims": [8, 16]})
-    config["experiments"]["wiki_cca"]["search"] = {}
-    row = {"paper": "CMOLRS", "table": "Table VII", "dataset": "PASCAL VOC 2007", "method": "CCA"}
-    config["experiments"]["wiki_cca"]["published"] = row | {"variant": "rank={dims}"}
-    read = params.parse(config)
-    assert read.experiments["wiki_cca-16"].published.variant == "rank=16"
-
-
-@pytest.mark.parametrize("values", [[0.5, 0.5], [-0.5, "0.5"]])
-def test_a_value_that_is_there_twice_is_refused(values):
-    found = message(changed(f"{EXPERIMENT}/grid", {"power": [*values, 0.5]}))
-    assert "a grid makes 'wiki_cca-0_5' again" in found
-
-
-def test_two_experiments_of_one_name_are_refused():
-    config = changed(f"{EXPERIMENT}/grid", {"power": [0.0, 0.5]})
-    config["experiments"]["wiki_cca-0_5"] = config["experiments"]["wiki_cca"] | {"grid": {}}
-    assert "a grid makes 'wiki_cca-0_5' again" in message(config)
 
 
 def test_no_table_may_be_called_all():
@@ -355,29 +229,6 @@ def test_an_entry_is_its_own_plugin_unless_it_names_one():
     assert read.plugin("features", "lda") == lda
     assert read.feature_of("lda").modality == "text"
     assert read.dataset_of("wikipedia").counts()["validation"] == 231
-
-
-def test_a_fit_takes_the_options_of_its_experiment_before_those_of_its_method():
-    read = params.parse(yaml.safe_load(VALID))
-    assert read.fit_job("wiki_cca") == {
-        "plugin": "cca",
-        "options": {"dims": 10, "ridge": 0.0, "power": 0.0},
-        "search": {"dims": [7, 8]},
-        "views": {"image": "sift", "text": "lda"},
-        "relevance": "category",
-    }
-    assert read.methods["cca"]["ridge"] == 0.01
-
-
-def test_a_fit_depends_on_nothing_but_its_own_keys():
-    before = params.parse(yaml.safe_load(VALID)).fit_job("wiki_cca")
-    for path, value in [
-        ("seeds", 9),
-        (f"{EXPERIMENT}/label", "Other"),
-        ("methods/ridge", {"penalty": 1.0, "whitening": 0.0}),
-        ("tables/wiki/metrics", ["R@1"]),
-    ]:
-        assert params.parse(changed(path, value)).fit_job("wiki_cca") == before
 
 
 @pytest.mark.parametrize(("own", "seeds"), [(None, range(3)), (1, range(1)), (5, range(5))])

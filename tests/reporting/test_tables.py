@@ -4,8 +4,8 @@ import io
 import numpy as np
 import pytest
 
-from crossmodal.config.params import Experiment, Table
-from crossmodal.config.table import Cited
+from crossmodal.config.experiment import Experiment
+from crossmodal.config.table import Cited, Table
 from crossmodal.data.changes import Changes
 from crossmodal.reporting.rows import Cell, make_rows
 from crossmodal.reporting.tables import COLUMNS, LINE, to_csv, to_markdown

@@ -1,156 +1,32 @@
-"""The schema of params.yaml: everything that can be asked for, checked before any job runs."""
+"""params.yaml: everything that can be asked for, checked before any job runs."""
 
 import hashlib
 import json
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import (
-    BeforeValidator,
-    Field,
-    PrivateAttr,
-    ValidationError,
-    ValidationInfo,
-    model_validator,
-)
+from pydantic import PrivateAttr, ValidationError
 
 from crossmodal.config import plugins
 from crossmodal.config.checks import Checks, member
 from crossmodal.config.estimates import Estimates
-from crossmodal.config.experiment import Experiment, Group, Name, Options
 from crossmodal.config.facts import Facts, FeatureFacts
-from crossmodal.config.grids import combinations, member_name
-from crossmodal.config.groups import Layers, based, expand, merged
 from crossmodal.config.overlays import naming, read_files
-from crossmodal.config.table import Figure, Suite, Table
+from crossmodal.config.sections import Sections
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import write_text
-from crossmodal.options import Strict
 from crossmodal.resources.needs import Resources
 
 CHECKED = Path(".snakemake/params-checked.json")  # beside params.yaml
-NAMES = ("plugin", "label", "published")  # keys of an entry that are no options
 
 
-def _with_bases(entries: Any, info: ValidationInfo) -> Any:
-    """Entries with all that they inherit; an unnamed plug-in is called like the first base."""
-    section = str(info.field_name)
-    if not isinstance(entries, dict) or not all(isinstance(e, dict) for e in entries.values()):
-        return entries  # the schema reports what is wrong
-    found = {}
-    for name, layers in based(entries, section).items():
-        named = {"plugin": layers[0][0].split(".")[1]} if section in plugins.BASES else {}
-        said = [said for _, said in layers]
-        found[name] = {k: v for part in (named, *said) for k, v in part.items() if k != "base"}
-    return found
+class Params(Sections):
+    """params.yaml, and what its plug-ins answer."""
 
-
-Based = BeforeValidator(_with_bases)
-
-
-class Params(Strict):
-    """params.yaml."""
-
-    suite: str = Field(description="What results/tables/all.md holds: a key of `suites`.")
-    stated_suites: dict[str, Suite] = Field(alias="suites")
-    seeds: Annotated[int, Field(gt=0)]
-    deterministic: bool = Field(
-        True, description="Whether a GPU uses deterministic algorithms alone."
-    )
-    mirror: str | None = Field(None, description="Folder or URL that replaces the datasets' hosts.")
-    tables: Annotated[dict[Name, Table], Based]
-    figures: Annotated[dict[Name, Figure], Based]
-    groups: dict[Name, Group] = Field(alias="experiments")
-    datasets: Annotated[dict[Name, Options], Based]
-    features: Annotated[dict[Name, Options], Based]
-    methods: Annotated[dict[Name, Options], Based]
-    _experiments: dict[str, Experiment] = PrivateAttr(default_factory=dict)
-    _layers: dict[str, Layers] = PrivateAttr(default_factory=dict)
     _facts: Facts = PrivateAttr()
     _made: dict[tuple[str, str], Any] = PrivateAttr(default_factory=dict)
-
-    @property
-    def suites(self) -> dict[str, list[str]]:
-        """Tables of each suite."""
-        return {name: suite.tables for name, suite in self.stated_suites.items()}
-
-    @property
-    def experiments(self) -> dict[str, Experiment]:
-        """Every experiment of every group and grid, by name."""
-        return self._experiments
-
-    @model_validator(mode="after")
-    def _make_experiments(self) -> "Params":
-        """Replace groups and grids by what they stand for, wherever they are named."""
-        named: dict[str, list[str]] = {}
-        for group, members in expand(self.groups).items():
-            for name, layers in members.items():
-                spec = self._experiment(layers)
-                names = [member_name(name, chosen) for chosen in combinations(spec.grid)]
-                if twice := [m for m in names if m in self._experiments or names.count(m) > 1]:
-                    raise CrossmodalError(
-                        f"params.yaml: experiments: a grid makes {twice[0]!r} again"
-                    )
-                try:
-                    self._experiments |= spec.members(name)
-                except CrossmodalError as error:
-                    raise CrossmodalError(f"params.yaml: experiments.{name}.{error}") from None
-                self._layers |= dict.fromkeys(names, layers)
-                named[name] = names
-            named[group] = [member for name in members for member in named[name]]
-        for shown in (*self.tables.values(), *self.figures.values()):
-            shown.experiments = [m for name in shown.experiments for m in named.get(name, [name])]
-        for name in self.tables:
-            self._leave_out_references(name)
-        return self
-
-    def _leave_out_references(self, name: str) -> None:
-        """Keep the reference rows of a table only where it, or a suite of its, shows them.
-
-        Raises:
-            CrossmodalError: If nothing else is left.
-        """
-        table, known = self.tables[name], self._experiments
-        suites = (suite for suite in self.stated_suites.values() if name in suite.tables)
-        if table.references or any(suite.references for suite in suites):
-            return
-        named = table.experiments
-        table.experiments = [e for e in named if e not in known or not known[e].reference]
-        if not table.experiments:
-            raise CrossmodalError(
-                f"params.yaml: tables.{name}.experiments: all are reference rows; add one that is "
-                "none, or `references: true`"
-            )
-
-    def _experiment(self, layers: Layers) -> Experiment:
-        """An experiment from all that is said of it."""
-        said = merged(layers)
-        views = {m: self.features.get(name, {}) for m, name in said.get("views", {}).items()}
-        labels = {m: str(entry.get("label", said["views"][m])) for m, entry in views.items()}
-        method = self.methods.get(said.get("method", ""), {})
-        labels["method"] = str(method.get("label", said.get("method")))
-        said["label"] = _filled(said["label"], labels)
-        if source := said.get("published"):
-            labels["method"] = str(method.get("published", labels["method"]))
-            said["published"] = source | {
-                "method": _filled(source.get("method", "{method}"), labels)
-            }
-        try:
-            return Experiment.model_validate(said)
-        except ValidationError as error:
-            raise CrossmodalError(plugins.explain(error, Experiment, layers[-1][0])) from None
-
-    def layers_of(self, experiment: str) -> Layers:
-        """What is said of an experiment, with the address of each part."""
-        return self._layers[experiment]
-
-    def plugin(self, kind: str, name: str) -> dict[str, Any]:
-        """File name and options of one entry of `datasets`, `features` or `methods`."""
-        entry = getattr(self, kind)[name]
-        options = {key: value for key, value in entry.items() if key not in NAMES}
-        return {"plugin": entry["plugin"], "options": options}
 
     def feature_of(self, name: str) -> FeatureFacts:
         """What is known of one entry of `features`."""
@@ -187,18 +63,6 @@ class Params(Strict):
         if job in self._facts.needs and self._facts.extents[dataset] == estimates.extent(dataset):
             return self._facts.needs[job]
         return estimates.of(rule, *names)
-
-    def fit_job(self, experiment: str) -> dict[str, Any]:
-        """All that a fit of an experiment depends on, but its data."""
-        spec = self.experiments[experiment]
-        method = self.plugin("methods", spec.method)
-        method["options"] |= spec.options | spec.set_by_grid()
-        data = {"views": spec.views, "relevance": spec.relevance}
-        if spec.search and spec.searched_by == "first":
-            data["searched_by"] = "first"
-        if spec.changes:
-            data["changes"] = spec.changes.model_dump(exclude={"label"})
-        return {**method, "search": spec.search, **data}
 
     @property
     def broken(self) -> dict[str, str]:
@@ -237,13 +101,6 @@ class Params(Strict):
         if self.is_deterministic(experiment):
             return range(1)
         return range(self.experiments[experiment].seeds or self.seeds)
-
-    def shown_in(self, table: str) -> list[str]:
-        """Experiments that a table or one of its figures shows."""
-        spec = self.tables[table]
-        shown = [spec.experiments, *(self.figures[name].experiments for name in spec.figures)]
-        shown.append([spec.map.experiment] if spec.map else [])
-        return list(dict.fromkeys(experiment for part in shown for experiment in part))
 
     def check(self, key: str) -> None:
         """Check every name and option against what exists, and keep the facts.
@@ -339,10 +196,3 @@ def read(*files: Path) -> Params:
     """
     with naming(files):
         return parse(read_files(files), files[0].parent / CHECKED)
-
-
-def _filled(text: str, labels: dict[str, str]) -> str:
-    """A text with the labels of the method and of the views where it says so."""
-    for name, label in labels.items():
-        text = text.replace(f"{{{name}}}", label)
-    return text
