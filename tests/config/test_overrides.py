@@ -8,12 +8,12 @@ import yaml
 from dvc.exceptions import InvalidArgumentError
 from dvc.utils.hydra import apply_overrides
 
-from crossmodal.config import params
+from crossmodal.config import params, sections
 from crossmodal.config.groups import based
 from tests.project_params import PARAMS, PATH
 
 WRITTEN = yaml.safe_load(PATH.read_text())
-METHODS = {name: set(entry) - {"base", *params.NAMES} for name, entry in WRITTEN["methods"].items()}
+METHODS = {name: set(entry) - {"base", *sections.NAMES} for name, entry in WRITTEN["methods"].items()}
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_one_leaf_of_every_method_changes_it_and_what_inherits_it_alone(own):
             method = address.split(".")[1]
             options |= said | ({leaves[method]: values[method]} if method in leaves else {})
         options |= spec.options | spec.set_by_grid()
-        expected = {k: v for k, v in options.items() if k not in ("base", *params.NAMES)}
+        expected = {k: v for k, v in options.items() if k not in ("base", *sections.NAMES)}
         assert found.get(name, PARAMS.fit_job(name))["options"] == expected
 
 
