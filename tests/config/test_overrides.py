@@ -13,7 +13,9 @@ from crossmodal.config.groups import based
 from tests.project_params import PARAMS, PATH
 
 WRITTEN = yaml.safe_load(PATH.read_text())
-METHODS = {name: set(entry) - {"base", *sections.NAMES} for name, entry in WRITTEN["methods"].items()}
+METHODS = {
+    name: set(entry) - {"base", *sections.NAMES} for name, entry in WRITTEN["methods"].items()
+}
 
 
 @pytest.fixture
