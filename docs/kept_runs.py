@@ -1,4 +1,4 @@
-"""The runs behind the quoted tables, which docs/runs/ keeps: a file for each table, a line a run.
+"""The runs behind the quoted tables, which docs/runs/ keeps: a file an experiment, a line a run.
 
 Tables that take days are run in parts, on several machines; so a quoted table is made of the runs
 in results/ and of those that were kept before. A run is kept with the digest of all that
@@ -20,9 +20,9 @@ from crossmodal.workflow.jobs import Jobs
 UNREAD = ("precision_scope", "precision_by_chance")  # tables show no curves
 
 
-def kept(name: str) -> Path:
-    """File of a table's runs."""
-    return Path(f"docs/runs/{name}.json")
+def kept(experiment: str) -> Path:
+    """File of an experiment's runs, of whichever tables."""
+    return Path(f"docs/runs/{experiment}.json")
 
 
 def make_table(params: Params, name: str) -> str | None:
@@ -43,32 +43,36 @@ def make_table(params: Params, name: str) -> str | None:
 
 def never_kept(params: Params, name: str) -> set[str]:
     """Labels of a table's rows of which some run is not here and was never kept."""
-    there = _runs(params, name).keys() | _before(name).keys()
+    there = _runs(params, name)
     return {
-        params.experiments[Path(path).parent.name].row()
+        params.experiments[_experiment(path)].row()
         for path in _paths(params, name)
-        if path not in there
+        if path not in there and path not in _before(_experiment(path))
     }
 
 
 def keep(params: Params, name: str) -> None:
     """Keep the runs of a table that lie in results/, beside the earlier ones that still count."""
-    if runs := _runs(params, name):
-        lines = (
-            f"{json.dumps(path)}: {json.dumps(run, sort_keys=True)}" for path, run in runs.items()
-        )
-        write_text(kept(name), "{\n" + ",\n".join(lines) + "\n}\n")
+    found = _runs(params, name)
+    for experiment in {_experiment(path) for path in _paths(params, name)}:
+        runs = _counting(params, experiment)
+        runs |= {path: run for path, run in found.items() if _experiment(path) == experiment}
+        lines = (f"{json.dumps(p)}: {json.dumps(runs[p], sort_keys=True)}" for p in sorted(runs))
+        if runs:
+            write_text(kept(experiment), "{\n" + ",\n".join(lines) + "\n}\n")
+        else:
+            kept(experiment).unlink(missing_ok=True)
 
 
 def _runs(params: Params, name: str) -> dict[str, dict[str, Any]]:
     """Runs of a table by path: those that lie in results/, else those kept."""
-    before, found = _before(name), {}
+    found: dict[str, dict[str, Any]] = {}
     for path in _paths(params, name):
-        of = described(params, Path(path).parent.name)
+        before = _counting(params, _experiment(path))
         if Path(path).exists():
-            run = read_json(path)
-            found[path] = {"of": of} | {k: v for k, v in run.items() if k not in UNREAD}
-        elif before.get(path, {}).get("of") == of:
+            run = {k: v for k, v in read_json(path).items() if k not in UNREAD}
+            found[path] = {"of": described(params, _experiment(path))} | run
+        elif path in before:
             found[path] = before[path]
     # a run that is also read out by class posteriors counts with both
     missing = {Path(path).parts[-2:] for path in _paths(params, name) if path not in found}
@@ -80,9 +84,20 @@ def _paths(params: Params, name: str) -> list[str]:
     return Jobs(params).table_runs(SimpleNamespace(table=name))
 
 
-def _before(name: str) -> dict[str, dict[str, Any]]:
-    """Runs of a table that were kept, whatever params.yaml says now."""
-    return read_json(kept(name)) if kept(name).exists() else {}
+def _experiment(path: str) -> str:
+    """The experiment of a run."""
+    return Path(path).parent.name
+
+
+def _counting(params: Params, experiment: str) -> dict[str, dict[str, Any]]:
+    """Kept runs of an experiment of which params.yaml still says the same."""
+    of, before = described(params, experiment), _before(experiment)
+    return {path: run for path, run in before.items() if run["of"] == of}
+
+
+def _before(experiment: str) -> dict[str, dict[str, Any]]:
+    """Runs of an experiment that were kept, whatever params.yaml says now."""
+    return read_json(kept(experiment)) if kept(experiment).exists() else {}
 
 
 def described(params: Params, experiment: str) -> str:

@@ -40,12 +40,13 @@ def main(present: Params, *pages: Path) -> None:
     for page in pages:
         text = quote(page.read_text(), tables, partial(never_kept, present))
         page.write_text(text)
-        for _, name, *_ in QUOTE.findall(text):
-            if name != "rows":
-                keep(present, name)
         for figure in FIGURE.findall(text):
             if (FIGURES / figure).exists():
                 shutil.copyfile(FIGURES / figure, page.parent / figure)
+    # last, since a kept run that is dropped still says that its row may be empty now
+    quoted = {name for page in pages for _, name, *_ in QUOTE.findall(page.read_text())}
+    for name in quoted - {"rows"}:
+        keep(present, name)
 
 
 def quote(page: str, tables: Tables, never_kept: Callable[[str], set[str]]) -> str:
