@@ -37,6 +37,7 @@ from crossmodal.data.split import Split, View
 from crossmodal.device import device
 from crossmodal.features.tokens import END, tokenise
 from crossmodal.learning.method import Run
+from crossmodal.learning.speech_image import Batch
 from crossmodal.methods.multimodal_embedding import MultimodalEmbedding
 from crossmodal.methods.sam import SAM
 from crossmodal.methods.vase import VASE
@@ -368,7 +369,7 @@ def vase(frames, count, epochs, rng):
     method = VASE(**BASE | {"epochs": epochs})
     start(method, split)
     rows = np.arange(32)
-    expected = method.loss((rows, rows))
+    expected = method.loss(Batch(rows, rows))
     torch.testing.assert_close(clip_loss(method, padded_clips(rows, split, 0)), expected)
     fast = ours(method, split, validation)
     return fast, plain(method, split, adam, partial(clip_batches, frames), clip_loss, all_together)

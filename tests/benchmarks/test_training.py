@@ -7,7 +7,12 @@ from benchmarks import training
 
 @pytest.mark.parametrize(
     ("measure", "sizes"),
-    [(training.sh, (8, 8, 256)), (training.mh, (8, 8, 256)), (training.sam, (400,))],
+    [
+        (training.sh, (8, 8, 256)),
+        (training.mh, (8, 8, 256)),
+        (training.sam, (400,)),
+        (training.vase, (0, 64)),
+    ],
 )
 def test_the_peer_learns_the_same(rng, measure, sizes):
     assert min(measure(*sizes, 1, rng)) > 0
