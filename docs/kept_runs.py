@@ -43,18 +43,18 @@ def make_table(params: Params, name: str) -> str | None:
 
 def never_kept(params: Params, name: str) -> set[str]:
     """Labels of a table's rows of which some run is not here and was never kept."""
-    there = _runs(params, name)
+    there = {*_runs(params, name)}.union(*map(_before, _experiments(params, name)))
     return {
         params.experiments[_experiment(path)].row()
         for path in _paths(params, name)
-        if path not in there and path not in _before(_experiment(path))
+        if path not in there
     }
 
 
 def keep(params: Params, name: str) -> None:
     """Keep the runs of a table that lie in results/, beside the earlier ones that still count."""
     found = _runs(params, name)
-    for experiment in {_experiment(path) for path in _paths(params, name)}:
+    for experiment in _experiments(params, name):
         runs = _counting(params, experiment)
         runs |= {path: run for path, run in found.items() if _experiment(path) == experiment}
         lines = (f"{json.dumps(p)}: {json.dumps(runs[p], sort_keys=True)}" for p in sorted(runs))
@@ -66,9 +66,11 @@ def keep(params: Params, name: str) -> None:
 
 def _runs(params: Params, name: str) -> dict[str, dict[str, Any]]:
     """Runs of a table by path: those that lie in results/, else those kept."""
-    found: dict[str, dict[str, Any]] = {}
+    before: dict[str, dict[str, Any]] = {}
+    for experiment in _experiments(params, name):
+        before |= _counting(params, experiment)
+    found = {}
     for path in _paths(params, name):
-        before = _counting(params, _experiment(path))
         if Path(path).exists():
             run = {k: v for k, v in read_json(path).items() if k not in UNREAD}
             found[path] = {"of": described(params, _experiment(path))} | run
@@ -82,6 +84,11 @@ def _runs(params: Params, name: str) -> dict[str, dict[str, Any]]:
 def _paths(params: Params, name: str) -> list[str]:
     """Runs of a table as the workflow makes them."""
     return Jobs(params).table_runs(SimpleNamespace(table=name))
+
+
+def _experiments(params: Params, name: str) -> set[str]:
+    """The experiments of a table."""
+    return {_experiment(path) for path in _paths(params, name)}
 
 
 def _experiment(path: str) -> str:
