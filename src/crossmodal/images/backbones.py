@@ -140,12 +140,24 @@ def _check_fit(name: str, path: Path, needed: dict[str, Tensor], state: dict[str
             )
 
 
+class _Pool(nn.AdaptiveAvgPool2d):
+    """Leaves maps of the wanted size alone, as VGG's are: a pool's gradient is not repeatable on a
+    GPU.
+    """
+
+    def forward(self, maps: Tensor) -> Tensor:
+        """Of maps (n, channels, h, w)."""
+        return maps if maps.shape[2:] == self.output_size else super().forward(maps)
+
+
 class Vectors(nn.Module):
     """A network as a function from images to its customary one-layer embedding, (n, width)."""
 
     def __init__(self, trunk: nn.Module, name: Name) -> None:
         super().__init__()
         self.network, self.width = trunk, network(name).width
+        if isinstance(pool := getattr(trunk, "avgpool", None), nn.AdaptiveAvgPool2d):
+            trunk.avgpool = _Pool(pool.output_size)
 
     def forward(self, images: Tensor) -> Tensor:
         """Of images (n, 3, h, w)."""

@@ -126,8 +126,10 @@ class PLRanking(GradientMethod):
         sizes = np.bincount(classes)
         self.targets = torch.from_numpy(classes).to(device())  # (n,)
         self.strangers_of = torch.from_numpy(len(classes) - sizes[classes]).to(device())  # (n,)
-        harmonic = 1 / torch.arange(1, len(classes) + 1, device=device()).float()
-        self.weight_of_rank = torch.cat([harmonic.new_zeros(1), harmonic.cumsum(0)])
+        # a GPU's running sums of fractions are not repeatable
+        fractions = 1 / np.arange(1, len(classes) + 1, dtype=np.float32)
+        harmonic = np.append(0, np.cumsum(fractions, dtype=np.float64))
+        self.weight_of_rank = torch.from_numpy(harmonic).float().to(device())
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterable[torch.Tensor]:
         """Shuffled pairs."""
