@@ -370,7 +370,9 @@ def vase(frames, count, epochs, rng):
     start(method, split)
     rows = np.arange(32)
     expected = method.loss(Batch(rows, rows))
-    torch.testing.assert_close(clip_loss(method, padded_clips(rows, split, 0)), expected)
+    # a GPU computes ours in bfloat16
+    digits = {} if device().type == "cpu" else {"rtol": 1e-3, "atol": 0}
+    torch.testing.assert_close(clip_loss(method, padded_clips(rows, split, 0)), expected, **digits)
     fast = ours(method, split, validation)
     return fast, plain(method, split, adam, partial(clip_batches, frames), clip_loss, all_together)
 
