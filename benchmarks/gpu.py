@@ -6,7 +6,7 @@ photographs of 500 by 375 pixels, JPEG files, five clips each as long as those o
 options of params.yaml; an epoch is one of Flickr8k's 30,000 pairs. Other processes decode crops
 ahead of the step, as in a job. Single precision is PyTorch's own, whose convolutions use TF32.
 Utilisation is the share of time in which the GPU works, which the driver samples.
-Run: python benchmarks/gpu.py [--workers 15]
+Run: PYTHONPATH=. python benchmarks/gpu.py [--workers 15]
 """
 
 import argparse

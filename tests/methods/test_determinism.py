@@ -20,8 +20,8 @@ ON_MATRICES += ["lrbs", "pl_ranking", "sam", "two_way_net"]
 ON_WORDS = ["multimodal_embedding", "w2vv"]
 ON_SPEECH = {"vase": "FILES", "matchmap": "SMALL"}
 SHORT = dict.fromkeys(["epochs", "finetuning_epochs", "iterations", "tries"], 1)
-SHORT |= dict.fromkeys(["pretraining_steps", "correspondence_steps", "classifier_steps"], 3)
-SHORT |= {"steps": 3}
+STEPS = ["pretraining_steps", "correspondence_steps", "classifier_steps", "steps"]
+SHORT |= dict.fromkeys(STEPS, 3)
 # what PyTorch's documentation of `use_deterministic_algorithms` lists
 REFUSED = {"_adaptive_avg_pool2d_backward", "adaptive_max_pool2d_backward", "avg_pool3d_backward"}
 REFUSED |= {"max_pool3d_with_indices_backward", "max_unpool2d", "max_unpool3d", "histc", "put"}
