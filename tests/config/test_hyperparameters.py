@@ -255,10 +255,22 @@ def test_a_grid_has_the_values_that_were_tried(paper, method, parameter, group, 
 @pytest.mark.parametrize("experiment", PARAMS.tables["flickr8k_pipelines"].experiments)
 def test_a_grid_of_rates_goes_beyond_the_best_that_was_found(experiment):
     job = PARAMS.fit_job(experiment)
-    rates, best = job["search"]["learning_rate"], job["options"]["learning_rate"]
+    ((option, rates),) = job["search"].items()
+    best = job["options"][option]
+    assert option.endswith("rate")
     assert rates == sorted(rates)
     assert rates[0] < best < rates[-1]
     assert best in rates
+
+
+@pytest.mark.parametrize("embedding", ["fc7", "fne", "fne_z"])
+@pytest.mark.parametrize(("alone", "both"), [("sh", "ph"), ("soe", "poe")])
+def test_the_small_curricula_are_the_sum_until_its_rate_falls(embedding, alone, both):
+    jobs = [PARAMS.fit_job(f"flickr8k_{embedding}_{name}") for name in (alone, both)]
+    first, then = (job["options"] for job in jobs)
+    assert then["learning_rate"] == first["learning_rate"]
+    assert then["epochs"] == first["drop_epoch"]
+    assert then["epochs"] + then["finetuning_epochs"] == first["epochs"]
 
 
 @pytest.mark.parametrize("paper", OPTIONS)

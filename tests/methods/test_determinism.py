@@ -43,7 +43,7 @@ class Repeatable(TorchDispatchMode):
 
 def options(name, constant="OPTIONS"):
     chosen = getattr(import_module(f"tests.methods.test_{name}"), constant)
-    return chosen | {key: value for key, value in SHORT.items() if key in chosen}
+    return chosen | {key: value for key, value in SHORT.items() if chosen.get(key)}
 
 
 def fit(name, split, chosen):

@@ -36,6 +36,7 @@ OPTIONS = {
     "captions_per_epoch": "one",
     "batch": 16,
     "epochs": 2,
+    "finetuning_epochs": None,
 }
 ORDER = {"similarity": "order", "absolute": True, "margin": 0.05}
 CURRICULUM = {"loss": "sum-max", "finetuning_rate": 0.005}
@@ -350,6 +351,20 @@ def test_a_maximum_that_does_not_improve_returns_the_sum_model(captioned, script
     assert both.asked == [0, 1, 2, 3, 2, 3]
     for name, value in alone.state().items():
         np.testing.assert_array_equal(both.state()[name], value)
+
+
+def test_a_maximum_with_epochs_of_its_own_counts_them_from_the_best_of_the_sum(captioned, scripted):
+    method = scripted(loss="sum-max", finetuning_rate=0.001, finetuning_epochs=2)
+    run = Run(seed=0)
+    method.fit(captioned(0), captioned(1), run)
+    assert method.asked == [0, 1, 2, 3, 0, 1]
+    assert [row["phase"] for row in run.curve] == [0, 0, 0, 0, 1, 1]
+
+
+@pytest.mark.parametrize("loss", ["sum", "max"])
+def test_epochs_of_a_second_loss_belong_to_one(loss):
+    with pytest.raises(ValueError, match=f"finetuning_epochs: is 2 with loss '{loss}'"):
+        MultimodalEmbedding(**OPTIONS | {"loss": loss, "finetuning_epochs": 2})
 
 
 def test_the_maximum_is_learnt_at_its_own_rate(captioned, scripted):

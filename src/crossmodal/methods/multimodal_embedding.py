@@ -6,7 +6,7 @@
     max:   L = sum_i max_j A_ij + sum_j max_i B_ij           (equation 4: MH, MOE)
 
 A_ij = [a + S_ij - S_ii]_+ and B_ij = [a + S_ij - S_jj]_+ with i != j; S is the cosine or the order
-similarity. PH and POE train with the sum first, then continue from the best epoch with the maximum.
+similarity. PH and POE train with the sum first, then with the maximum from the best epoch on.
 """
 
 from collections.abc import Iterable
@@ -89,9 +89,10 @@ class MultimodalEmbedding(GradientMethod):
         batch: int = Field(
             gt=1, description="Pairs per step; the last, incomplete batch of an epoch is dropped."
         )
-        epochs: Count = Field(
-            description="Passes over the captions; the second loss counts on from the best epoch "
-            "of the first."
+        epochs: Count = Field(description="Passes over the captions.")
+        finetuning_epochs: Count | None = Field(
+            description="Passes with the second loss of 'sum-max'; null: from the best epoch of "
+            "the first to `epochs`, as released, or no second loss."
         )
 
         @model_validator(mode="after")
@@ -100,6 +101,11 @@ class MultimodalEmbedding(GradientMethod):
                 raise ValueError(
                     f"finetuning_rate: is {self.finetuning_rate} with loss {self.loss!r}; the rate "
                     "of the second loss of 'sum-max', null otherwise"
+                )
+            if self.finetuning_epochs and self.loss != "sum-max":
+                raise ValueError(
+                    f"finetuning_epochs: is {self.finetuning_epochs} with loss {self.loss!r}; only "
+                    "'sum-max' has a second loss, set it to null"
                 )
             if self.drop_epoch is not None and self.drop_epoch >= self.epochs:
                 raise ValueError(
@@ -120,6 +126,17 @@ class MultimodalEmbedding(GradientMethod):
     def phases(self) -> int:
         """One per loss."""
         return len(self.losses)
+
+    @property
+    def continues(self) -> bool:
+        """Whether the second loss counts on from the best epoch of the first."""
+        return self.options.finetuning_epochs is None
+
+    @property
+    def epochs(self) -> int:
+        """Passes with the present loss."""
+        tuned = self.options.finetuning_epochs if self.phase else None
+        return tuned or self.options.epochs
 
     def build(self, views: dict[str, View]) -> nn.Module:
         """Image map and caption encoder."""
@@ -247,4 +264,4 @@ class MultimodalEmbedding(GradientMethod):
             width * o.dims + text.steps * gru,
         )
         rows = size.items if o.captions_per_epoch == "one" else size.pairs
-        return training(size, work, o.epochs, o.batch, rows)
+        return training(size, work, o.epochs + (o.finetuning_epochs or 0), o.batch, rows)
