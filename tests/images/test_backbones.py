@@ -35,6 +35,7 @@ def save(network, path, **more):
         ("vgg16", 134_260_544),
         ("vgg19", 139_570_240),
         ("resnet50", 23_508_032),
+        ("resnet152", 58_143_808),
         ("squeezenet1_1", 722_496),
         ("efficientnet_lite0", 4_652_008 - 1_281_000),
     ],

@@ -29,6 +29,7 @@ def test_columns_of_vgg16_are_those_of_the_paper():
         ("vgg19", 13_696, 18),
         # 53 convolutions, less 4 projections of shortcuts
         ("resnet50", 22_720, 49),
+        ("resnet152", 71_872, 151),
         ("squeezenet1_1", 2_944, 25),
         ("efficientnet_lite0", 21_008, 49),
     ],
@@ -42,6 +43,7 @@ def test_widths_of_all_layers(name, width, layers):
     ("name", "width", "layers"),
     [
         ("resnet50", 64 + 3 * 256 + 4 * 512 + 6 * 1024 + 3 * 2048, 17),
+        ("resnet152", 64 + 3 * 256 + 8 * 512 + 36 * 1024 + 3 * 2048, 51),
         ("squeezenet1_1", 64 + 2 * (128 + 256 + 384 + 512), 9),
         ("efficientnet_lite0", 3_120, 18),
         ("efficientnet_lite1", 3_568, 23),

@@ -176,7 +176,7 @@ def test_published_weights_are_those_of_timms_repository():
     [
         ("timm/resnet5", "did you mean 'resnet50'"),
         ("timm/resnet50.a1_in2k", "'resnet50.a1_in1k'"),
-        ("resnet5", r"did you mean 'resnet50'\?; or timm/NAME"),
+        ("resnet5", r"did you mean 'resnet50' or 'resnet152'\?; or timm/NAME"),
         ("timm/vit_base_patch16_sapiens2", "1024 x 768 numbers"),
     ],
 )

@@ -17,7 +17,7 @@ def checkpoint(name):
     return torch.load(OFFICIAL[name].path(), weights_only=True)
 
 
-@pytest.mark.parametrize("name", ["vgg16", "vgg19", "resnet50", "squeezenet1_1"])
+@pytest.mark.parametrize("name", ["vgg16", "vgg19", "resnet50", "resnet152", "squeezenet1_1"])
 def test_official_weights_are_the_first_of_torchvision(name):
     from torchvision.models import get_model_weights
 

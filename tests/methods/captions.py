@@ -3,6 +3,8 @@
 import numpy as np
 
 from crossmodal.data.feature_file import Ragged
+from crossmodal.data.split import Split, View
+from tests.methods import spoken
 
 WIDTH, WORDS, EOS = 20, 30, 2
 
@@ -15,3 +17,15 @@ def random_captions(make_split, seed, count=40, captions=5):
     images = rng.standard_normal((count, WIDTH)).astype(np.float32)
     views = {"image": images, "text": Ragged.concatenate(words)}
     return make_split(views, vocabulary=[str(word) for word in range(WORDS)])
+
+
+def captioned_files(rng):
+    """Five image files of as good as one colour each; nine captions, each of a word, repeated."""
+    owners, ids = spoken.OWNERS, [f"caption{row}" for row in range(len(spoken.OWNERS))]
+    lengths, vocabulary = rng.integers(1, 9, len(owners)), ["word"] * spoken.WORDS
+    captions = Ragged.concatenate(np.full(n, word) for word, n in enumerate(lengths, 1))
+    views = {
+        "image": View(spoken.image_files(rng, 5), np.arange(5), [*"abcde"], {}),
+        "text": View(captions, owners, ids, {"vocabulary": vocabulary}),
+    }
+    return Split([*"abcde"], np.zeros((5, 0), bool), views)

@@ -11,7 +11,7 @@ from crossmodal.config import plugins
 from crossmodal.images.backbones import NETWORKS, Vectors, without_memory
 from crossmodal.learning.method import Run
 from tests.methods import spoken
-from tests.methods.captions import random_captions
+from tests.methods.captions import captioned_files, random_captions
 
 pytestmark = pytest.mark.usefixtures("cpu")
 
@@ -19,6 +19,7 @@ ON_MATRICES = ["acmr", "ccl", "cmdn", "corr_ae", "dcca", "deep_sm", "embedding_n
 ON_MATRICES += ["lrbs", "pl_ranking", "sam", "two_way_net"]
 ON_WORDS = ["multimodal_embedding", "w2vv"]
 ON_SPEECH = {"vase": "FILES", "matchmap": "SMALL"}
+ON_FILES = ["vse_finetuned"]
 SHORT = dict.fromkeys(["epochs", "finetuning_epochs", "iterations", "tries"], 1)
 STEPS = ["pretraining_steps", "correspondence_steps", "classifier_steps", "steps"]
 SHORT |= dict.fromkeys(STEPS, 3)
@@ -55,7 +56,7 @@ def fit(name, split, chosen):
 def test_all_methods_that_use_a_gpu_are_tested():
     names = plugins.names("methods")
     on_a_gpu = [name for name in names if plugins.load("methods", name).gpu]
-    assert on_a_gpu == sorted([*ON_MATRICES, *ON_WORDS, *ON_SPEECH])
+    assert on_a_gpu == sorted([*ON_MATRICES, *ON_WORDS, *ON_SPEECH, *ON_FILES])
 
 
 @pytest.mark.parametrize("name", ON_MATRICES)
@@ -75,6 +76,11 @@ def test_fits_on_speech(name, rng):
     split = spoken.make_split(images, clips, spoken.OWNERS, texts)
     chosen = options(name, ON_SPEECH[name]) | {"image_network": "squeezenet1_1", "batch": 9}
     fit(name, split, chosen | {"trim": True})
+
+
+@pytest.mark.parametrize("name", ON_FILES)
+def test_fits_on_image_files(name, rng):
+    fit(name, captioned_files(rng), options(name) | {"batch": 9})
 
 
 @pytest.mark.parametrize("name", NETWORKS)

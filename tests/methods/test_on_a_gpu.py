@@ -13,13 +13,17 @@ from crossmodal.images.crops import Preparation
 from crossmodal.learning.method import Run
 from crossmodal.methods.matchmap import Matchmap
 from crossmodal.methods.vase import VASE
+from crossmodal.methods.vse_finetuned import VSEFinetuned
+from tests.methods.captions import captioned_files
 from tests.methods.spoken import FRAMES, OWNERS, image_files, make_split, noise, sentences
 from tests.methods.test_matchmap import SMALL as MISA
 from tests.methods.test_vase import FILES
+from tests.methods.test_vse_finetuned import OPTIONS as FINETUNED
 
 SPEED = {"epochs": 2, "learning_rate": 1e-3, "batch": 5}
 FITS = {
     "vase": (VASE, FILES | SPEED | {"finetuning_epochs": 2}),
+    "vse_finetuned": (VSEFinetuned, FINETUNED | SPEED | {"finetuning_epochs": 2}),
     "misa": (Matchmap, MISA | SPEED | {"image_network": "squeezenet1_1", "trim": True}),
 }
 
@@ -43,12 +47,15 @@ def here(monkeypatch):
 
 @pytest.fixture(params=FITS)
 def fit(request, rng, monkeypatch):
-    """Fit one of the methods on five images of 32 pixels, nine clips and their transcripts."""
+    """Fit one of the methods on five images of 32 pixels and nine captions, spoken or written."""
     small = replace(NETWORKS["squeezenet1_1"], preparation=Preparation(crop=32))
     monkeypatch.setitem(NETWORKS, "squeezenet1_1", small)
     kind, options = FITS[request.param]
-    texts = sentences(rng, len(OWNERS)) if request.param == "vase" else None
-    split = make_split(image_files(rng, 5), noise(rng, FRAMES), OWNERS, texts)
+    if request.param == "vse_finetuned":
+        split = captioned_files(rng)
+    else:
+        texts = sentences(rng, len(OWNERS)) if request.param == "vase" else None
+        split = make_split(image_files(rng, 5), noise(rng, FRAMES), OWNERS, texts)
 
     def run(checkpoints=None, kind=kind, threads=1):
         method, circumstances = kind(**options), Run(0, checkpoints, threads=threads)
@@ -83,7 +90,8 @@ def test_a_killed_fit_resumes_with_the_same_numbers_also_with_workers(
 def test_training_and_embeddings_are_nearly_those_of_the_processor(there, fit, here):
     method, curve, split = fit()
     assert {p.device.type for p in method.network.parameters()} == {there}
-    found = {m: method.embed(m, split.views[m]) for m in ("image", "speech")}
+    retrieved = [*split.views][:2]
+    found = {m: method.embed(m, split.views[m]) for m in retrieved}
     here()
     _, expected, _ = fit()
     first = curve[0]["loss"], expected[0]["loss"]

@@ -1,4 +1,4 @@
-"""Caption pipelines and VASE learn the same by three processes as by one."""
+"""Caption pipelines, VASE and VSE++ learn the same by three processes as by one."""
 
 from functools import partial
 
@@ -7,10 +7,12 @@ import pytest
 
 from crossmodal.methods.multimodal_embedding import MultimodalEmbedding
 from crossmodal.methods.vase import VASE
-from tests.methods.captions import random_captions
+from crossmodal.methods.vse_finetuned import VSEFinetuned
+from tests.methods.captions import captioned_files, random_captions
 from tests.methods.spoken import FRAMES, OWNERS, image_files, make_split, noise, sentences
 from tests.methods.test_multimodal_embedding import OPTIONS, PIPELINES
 from tests.methods.test_vase import FILES, SMALL
+from tests.methods.test_vse_finetuned import OPTIONS as FINETUNED
 from tests.team import first_step, fit
 
 pytestmark = pytest.mark.usefixtures("cpu")
@@ -82,6 +84,13 @@ def test_vase(team, rng, options):
         assert_same([theirs], gradients, tolerance)
     found = team.call(fit, VASE(**options), split, split)
     assert_same_fits(found, fit(VASE(**options), split, split), tolerance)
+
+
+@pytest.mark.long  # an image network learns
+def test_vse_finetuned(team, rng):
+    options, split = FINETUNED | {"batch": 9}, captioned_files(rng)
+    found = team.call(fit, VSEFinetuned(**options), split, split)
+    assert_same_fits(found, fit(VSEFinetuned(**options), split, split))
 
 
 @pytest.mark.parametrize("first", [1, 2])

@@ -13,10 +13,10 @@ from crossmodal.data.split import Split, View
 from crossmodal.errors import CrossmodalError
 from crossmodal.images.backbones import NETWORKS
 from crossmodal.images.crops import Preparation
+from crossmodal.learning.image_network_needs import WORKER, WORKERS
 from crossmodal.learning.method import Run
 from crossmodal.learning.selection import selection_score
 from crossmodal.learning.speech_image import Batch
-from crossmodal.learning.speech_image_needs import WORKER, WORKERS
 from crossmodal.methods.vase import VASE
 from crossmodal.nn.losses import ranking_loss
 from crossmodal.resources.sizes import FitSize, RowSize

@@ -1,4 +1,4 @@
-"""What is known of a network before it is made, and of the seven networks of the papers."""
+"""What is known of a network before it is made, and of the eight networks of the papers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -61,12 +61,16 @@ def _vgg(size: int, maps: str) -> Network:
     return Network("torchvision", f"vgg{size}", 4096, 512, "classifier.6", maps)
 
 
+def _resnet(size: int) -> Network:
+    blocks = r"relu|layer\d\.\d+"
+    return Network("torchvision", f"resnet{size}", 2048, 2048, "fc", "layer4", blocks=blocks)
+
+
 _PAPERS = {
     "vgg16": _vgg(16, "features.29"),
     "vgg19": _vgg(19, "features.35"),
-    "resnet50": Network(
-        "torchvision", "resnet50", 2048, 2048, "fc", "layer4", blocks=r"relu|layer\d\.\d"
-    ),
+    "resnet50": _resnet(50),
+    "resnet152": _resnet(152),
     "squeezenet1_1": Network(
         "torchvision",
         "squeezenet1_1",

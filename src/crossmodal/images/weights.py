@@ -76,6 +76,7 @@ OFFICIAL: dict[Name, Download | Wheel] = {
     "vgg16": _torchvision("vgg16-397923af"),
     "vgg19": _torchvision("vgg19-dcbb9e9d"),
     "resnet50": _torchvision("resnet50-0676ba61"),
+    "resnet152": _torchvision("resnet152-394f9c45"),
     "squeezenet1_1": _torchvision("squeezenet1_1-b8a52dc0"),
     "efficientnet_lite0": _efficientnet_lite(
         0,

@@ -1,35 +1,22 @@
-"""What all methods on images and spoken captions share: pairs, batches, clips and image features.
-
-An image is a row of a frozen network's features, or an image file that a network reads which
-belongs to the method.
-"""
+"""What all methods on images and spoken captions share: pairs, batches and clips."""
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from typing import ClassVar, Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch import nn
 
 from crossmodal.data.feature import Shape
 from crossmodal.data.feature_file import Ragged
 from crossmodal.data.split import Split, View
-from crossmodal.device import device, half_precision
 from crossmodal.errors import CrossmodalError
-from crossmodal.images import backbones
-from crossmodal.images.crops import Preparation
-from crossmodal.images.prefetch import prefetched
 from crossmodal.images.random_crops import Pictures
-from crossmodal.images.weights import weights_file
-from crossmodal.learning.gradient import GradientMethod, shuffled_batches
+from crossmodal.learning.gradient import shuffled_batches
+from crossmodal.learning.image_network import ROWS, ImageNetworkMethod, epoch_captions
 from crossmodal.learning.method import Takes
 from crossmodal.learning.speech_image_options import STRIDE, SpeechImageOptions
 from crossmodal.nn.sequences import Sequences, batches_of_similar_length
-
-ROWS = 64  # clips or images embedded at a time
-
-Images = torch.Tensor | Pictures
 
 
 class Batch(NamedTuple):
@@ -52,30 +39,22 @@ def frame_width(view: View) -> int:
     return view.features.values.shape[1]
 
 
-class SpeechImageMethod(GradientMethod):
+class SpeechImageMethod(ImageNetworkMethod):
     """Learns from pairs of an image and a clip.
 
     Attributes:
         image_shapes: What a row of image features may be.
-        mirrors: Whether half of the crops of image files are mirrored in training.
     """
 
     Options = SpeechImageOptions
     task = "instance"
     image_shapes: tuple[Shape, ...] = ("vector",)
-    mirrors: ClassVar[bool]
 
     @property
     def takes(self) -> Takes:
         """Files of images for a network, otherwise `image_shapes`; frames of speech."""
         images = ("files",) if self.options.image_network else self.image_shapes
         return {"image": images, "speech": ("sequence",)}
-
-    @property
-    def weights(self) -> str:
-        """File of the image network's weights, see `Method`."""
-        network = self.options.image_network
-        return weights_file(network, self.options.image_weights) if network else ""
 
     @property
     def accumulate(self) -> int:
@@ -88,18 +67,8 @@ class SpeechImageMethod(GradientMethod):
         return isinstance(self.images, Pictures)
 
     @abstractmethod
-    def embed_images(self, features: torch.Tensor) -> torch.Tensor:
-        """Embeddings (b, ...) of rows of image features, or of what `run_trunk` returns."""
-
-    @abstractmethod
     def embed_clips(self, clips: Sequences, rows: np.ndarray) -> torch.Tensor:
         """Embeddings (b, ...) of some clips, whose shape depends only on `clips`."""
-
-    def trunk(self) -> nn.Module:
-        """The image network, with the weights to begin with if they are at hand."""
-        if self.initial_weights or not self.weights:
-            return backbones.make_network(self.options.image_network, self.initial_weights, seed=0)
-        return backbones.untrained(self.options.image_network)
 
     def place(self, train: Split) -> None:
         """Images and clips on the device; the captions of each item."""
@@ -114,8 +83,9 @@ class SpeechImageMethod(GradientMethod):
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterable[Batch]:
         """Shuffled pairs; a last batch of one has no negatives."""
-        clips, size = self._captions(rng), self.options.batch
-        if self.options.similar_lengths:
+        options, size = self.options, self.options.batch
+        clips = epoch_captions(self.owners, options.captions_per_epoch, rng)
+        if options.similar_lengths:
             rows = batches_of_similar_length(self.clips.lengths[clips], size, rng)
         else:
             rows = shuffled_batches(len(clips), size, rng, drop_last=False)
@@ -124,47 +94,16 @@ class SpeechImageMethod(GradientMethod):
 
     def _with_crops(self, batches: list[Batch], rng: np.random.Generator) -> Iterable[Batch]:
         """The same with a new crop of each image."""
-        seeds = rng.integers(2**63, size=len(batches)).tolist()
-        images = (batch.images for batch in batches)
-        requests = [(*drawn, self.mirrors) for drawn in zip(images, seeds, strict=True)]
-        found = prefetched(self.images.random_crops, requests, self.threads - 1)
+        found = self.random_crops(self.images, [batch.images for batch in batches], rng)
         for batch, crops in zip(batches, found, strict=True):
             yield batch._replace(crops=crops)
-
-    def _captions(self, rng: np.random.Generator) -> np.ndarray:
-        """The clips of one epoch."""
-        if self.options.captions_per_epoch == "all":
-            return np.arange(len(self.owners))
-        _, first, counts = np.unique(self.owners, return_index=True, return_counts=True)
-        return first + rng.integers(counts)
 
     def encode(self, modality: str, view: View) -> Iterable[torch.Tensor]:
         """Embeddings of images or clips."""
         if modality == "speech":
             yield self._encode_clips(self._place_clips(view))
-            return
-        images = self.place_images(view)
-        if isinstance(images, Pictures):
-            rows = np.split(np.arange(len(images)), range(ROWS, len(images), ROWS))
-            yield from (self.embed_images(crops[0]) for crops in self.read_crops(images, rows, 1))
         else:
-            yield from map(self.embed_images, images.split(ROWS))
-
-    def read_crops(
-        self, images: Pictures, batches: list[np.ndarray], count: Literal[1, 10]
-    ) -> Iterable[torch.Tensor]:
-        """What the image network makes of fixed crops of the middle square, (count, b, ...) each.
-
-        Args:
-            images: The files.
-            batches: Rows of each batch, (b,).
-            count: See `Preparation.crops`.
-        """
-        requests = [(rows,) for rows in batches]
-        for squares in prefetched(images.squares, requests, self.threads - 1):
-            pixels = self.preparation.crops(squares.to(device(), non_blocking=True), count)
-            crops = pixels.unflatten(0, (count, -1))
-            yield torch.stack([self.run_trunk(crop) for crop in crops])
+            yield from self.encode_images(view)
 
     def _encode_clips(self, clips: Sequences) -> torch.Tensor:
         """Clips padded to the same size go together, so that no clip depends on the others."""
@@ -197,29 +136,8 @@ class SpeechImageMethod(GradientMethod):
             return np.full_like(frames, self.options.max_frames)
         return -(-np.maximum(frames, 1) // STRIDE) * STRIDE
 
-    @property
-    def preparation(self) -> Preparation:
-        """Input format of the image network."""
-        return backbones.network(self.options.image_network).preparation
-
-    def place_images(self, view: View) -> Images:
-        """Features (n, ...) on the device in their stored precision, or the files."""
-        if isinstance(view.features, Ragged):
-            return Pictures(view.features, view.ids, self.preparation)
-        return torch.from_numpy(view.features).to(device())
-
     def _place_clips(self, view: View) -> Sequences:
         return Sequences(view.features, self.options.max_frames)
-
-    def read_new_crops(self, batch: Batch, part: slice = slice(None)) -> torch.Tensor:
-        """What the image network makes of a batch's crops, or of a part of them."""
-        crops = batch.crops[part].to(device(), non_blocking=True)
-        return self.run_trunk(self.preparation.normalised(crops))
-
-    def run_trunk(self, crops: torch.Tensor) -> torch.Tensor:
-        """What the image network makes of crops (b, 3, 224, 224), in single precision."""
-        with half_precision():
-            return self.network["trunk"](crops).float()
 
     def check(self, views: dict[str, View]) -> None:
         """Whether these are views that the method can read.

@@ -18,13 +18,14 @@ from torch.nn.functional import normalize, pad
 from crossmodal.data.split import Split, View
 from crossmodal.device import device
 from crossmodal.images import backbones
+from crossmodal.learning.image_network_needs import epoch_rows, training_on_images
 from crossmodal.learning.method import Direction
 from crossmodal.learning.speech_image import (
     Batch,
     SpeechImageMethod,
     frame_width,
 )
-from crossmodal.learning.speech_image_needs import encoders, epoch_rows, training_on_clips
+from crossmodal.learning.speech_image_needs import encoders
 from crossmodal.learning.speech_image_options import SpeechImageOptions
 from crossmodal.nn.losses import draw_impostors, impostor_loss, semi_hard_loss
 from crossmodal.nn.map_convolution import MapConvolution
@@ -166,7 +167,7 @@ class Matchmap(SpeechImageMethod):
 
     def _train_images(self, batch: Batch) -> torch.Tensor:
         if self.learns_from_files:
-            return self.read_new_crops(batch)
+            return self.read_random_crops(batch.crops)
         return self._scale(self.images[batch.images])
 
     def _scale(self, features: torch.Tensor) -> torch.Tensor:
@@ -203,7 +204,7 @@ class Matchmap(SpeechImageMethod):
         o = self.options
         work = encoders(o, size).but(slots=2 if o.optimizer == "adam" else 1)
         passes = o.epochs * epoch_rows(o, size) / size.items
-        return training_on_clips(o, size, work, o.epochs, passes)
+        return training_on_images(o, size, work, o.epochs, passes)
 
 
 def _as_maps(features: np.ndarray | torch.Tensor) -> np.ndarray | torch.Tensor:

@@ -28,13 +28,14 @@ from crossmodal.errors import CrossmodalError
 from crossmodal.images import backbones
 from crossmodal.io.snapshots import computed_once
 from crossmodal.learning.distributed import first_alone, in_shares
+from crossmodal.learning.image_network_needs import epoch_rows, training_on_images
 from crossmodal.learning.speech_image import (
     ROWS,
     Batch,
     SpeechImageMethod,
     frame_width,
 )
-from crossmodal.learning.speech_image_needs import encoders, epoch_rows, training_on_clips
+from crossmodal.learning.speech_image_needs import encoders
 from crossmodal.learning.speech_image_options import SpeechImageOptions
 from crossmodal.nn.captions import CaptionEncoder
 from crossmodal.nn.cycle_loss import cycle_loss
@@ -233,7 +234,7 @@ class VASE(SpeechImageMethod):
             return self._map_images(self.images[batch.images[part]])
         if self.phase == 1:
             self.frozen = None
-            return self._map_images(self.read_new_crops(batch, part))
+            return self._map_images(self.read_random_crops(batch.crops[part]))
         if self.frozen is None:
             self.frozen = self._frozen_crops()
         chosen = torch.randint(CROPS, (len(batch.images),)).numpy()
@@ -280,4 +281,4 @@ class VASE(SpeechImageMethod):
             work += Workload(words + texts.words * o.word_dims, 0, words * texts.steps)
         tuned = o.finetuning_epochs * (self.phases - 1)
         passes = 1 + tuned * epoch_rows(o, size) / size.items
-        return training_on_clips(o, size, work, o.epochs + tuned, passes)
+        return training_on_images(o, size, work, o.epochs + tuned, passes)
