@@ -25,6 +25,16 @@ def test_a_method_is_compared_with_random_scores(capsys):
         assert shown in printed
 
 
+def test_a_method_gets_the_weights_that_it_begins_with(monkeypatch):
+    def refuse(path):
+        raise CrossmodalError(f"no internet for {path}")
+
+    monkeypatch.setattr(CCA, "weights", "begin.safetensors")
+    monkeypatch.setattr(step, "fetch_weights", refuse)
+    with pytest.raises(CrossmodalError, match=r"no internet for weights/begin\.safetensors"):
+        step.trial("cca", PATH)
+
+
 def test_a_feature_shows_its_rows(capsys):
     step.trial("bow_item", PATH)
     assert "bow_item: rows (50, " in capsys.readouterr().out

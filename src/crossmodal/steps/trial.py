@@ -65,6 +65,7 @@ def _try_method(params: Params, name: str, method: Any) -> None:
     _prepare(*views)
     for feature in views.values():
         _extract(params, feature)
+    _fetch(method.weights)
     print(f"{name}: 30 training items, " + ", ".join(f"{m}: {f}" for m, f in views.items()))
     spec = params.plugin("methods", name) | {"views": views, "relevance": "category", "search": {}}
     train(spec, MODEL, DATASET, FEATURES, WEIGHTS, seed=0)
@@ -103,10 +104,15 @@ def _extract(params: Params, name: str) -> None:
     facts = params.feature_of(name)
     for source in facts.of:
         _extract(params, source)
-    if facts.weights and not (WEIGHTS / facts.weights).exists():
-        fetch_weights(WEIGHTS / facts.weights)
+    _fetch(facts.weights)
     output = FEATURES / f"{name}.h5"
     extract(params.plugin("features", name), output, DATASET, FEATURES, WEIGHTS)
+
+
+def _fetch(weights: str) -> None:
+    """A network's weights, if a method or a feature has one and they are not here."""
+    if weights and not (WEIGHTS / weights).exists():
+        fetch_weights(WEIGHTS / weights)
 
 
 def _described(rows: np.ndarray | Ragged) -> str:
