@@ -84,6 +84,14 @@ def test_uncorrelated_units_cost_nothing(rng):
     assert correlation(h + 1).item() == pytest.approx(expected)
 
 
+def test_inputs_keep_the_proportions_of_their_columns(captioned, placed):
+    method, rows = placed(TwoWayNet(**OPTIONS), captioned), captioned.views["text"].features
+    found = method._scaled("text", torch.from_numpy(rows)).numpy()
+    np.testing.assert_allclose(found.mean(0), 0, atol=1e-5)
+    assert found.var(0).mean() == pytest.approx(1, rel=1e-5)
+    np.testing.assert_allclose(found.std(0) / found.std(0)[0], rows.std(0) / rows.std(0)[0], 1e-4)
+
+
 def test_each_weight_scales_its_part_of_the_loss(captioned, placed, rng):
     weights = ("middle_weight", "decorrelation", "variance", "weight_decay")
     none = dict.fromkeys(weights, 0.0)

@@ -71,7 +71,7 @@ class TwoWayNet(GradientMethod):
     task = "instance"
 
     def build(self, views: dict[str, View]) -> nn.Module:
-        """Both channels, and the scaling of their inputs to z-scores.
+        """Both channels, and the scaling of their inputs, of each by one number.
 
         Raises:
             CrossmodalError: If there are not two views, or `parts` does not divide a width.
@@ -84,7 +84,8 @@ class TwoWayNet(GradientMethod):
                 raise CrossmodalError(
                     f"parts: is {o.parts}, which does not divide {width}, a width of the last layer"
                 )
-        scalers = {m: Scaler(v.vectors().shape[1], "zscore") for m, v in views.items()}
+        # z-scores would magnify the columns of mixture components that hardly any sentence has
+        scalers = {m: Scaler(v.vectors().shape[1], "centre") for m, v in views.items()}
         channels = Channels([first, *o.hidden, second], o.parts, o.dropout)
         return nn.ModuleDict({"scalers": nn.ModuleDict(scalers), "channels": channels})
 
