@@ -84,7 +84,7 @@ class TwoWayNet(GradientMethod):
                 raise CrossmodalError(
                     f"parts: is {o.parts}, which does not divide {width}, a width of the last layer"
                 )
-        # z-scores would magnify the columns of mixture components that hardly any sentence has
+        # z-scores would let columns weigh the same that hardly vary, in what is rebuilt
         scalers = {m: Scaler(v.vectors().shape[1], "centre") for m, v in views.items()}
         channels = Channels([first, *o.hidden, second], o.parts, o.dropout)
         return nn.ModuleDict({"scalers": nn.ModuleDict(scalers), "channels": channels})
