@@ -5,10 +5,23 @@ import pytest
 import torch
 
 from crossmodal.data.feature_file import Ragged
+from crossmodal.images.backbones import NETWORKS
+from crossmodal.images.crops import Preparation
 from crossmodal.learning.method import Run
 from crossmodal.learning.selection import selection_score
 
 MODALITIES = ("image", "text")
+
+
+@pytest.fixture
+def with_small_crops(monkeypatch):
+    """Let an image network see 32 pixels, not those it was made for, for the sake of time."""
+
+    def shrink(name):
+        small = replace(NETWORKS[name], preparation=Preparation(crop=32))
+        monkeypatch.setitem(NETWORKS, name, small)
+
+    return shrink
 
 
 @pytest.fixture

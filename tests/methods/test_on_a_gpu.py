@@ -1,15 +1,12 @@
 """Whole fits on a GPU, and the same on the processor: what is special about a GPU is only where."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
 from crossmodal.device import use_deterministic_algorithms
-from crossmodal.images.backbones import NETWORKS
-from crossmodal.images.crops import Preparation
 from crossmodal.learning.method import Run
 from crossmodal.methods.matchmap import Matchmap
 from crossmodal.methods.vase import VASE
@@ -46,10 +43,9 @@ def here(monkeypatch):
 
 
 @pytest.fixture(params=FITS)
-def fit(request, rng, monkeypatch):
+def fit(request, rng, with_small_crops):
     """Fit one of the methods on five images of 32 pixels and nine captions, spoken or written."""
-    small = replace(NETWORKS["squeezenet1_1"], preparation=Preparation(crop=32))
-    monkeypatch.setitem(NETWORKS, "squeezenet1_1", small)
+    with_small_crops("squeezenet1_1")
     kind, options = FITS[request.param]
     if request.param == "vse_finetuned":
         split = captioned_files(rng)

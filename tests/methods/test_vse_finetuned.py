@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
@@ -7,8 +5,6 @@ from torch.nn.functional import normalize
 
 from crossmodal.data.split import View
 from crossmodal.errors import CrossmodalError
-from crossmodal.images.backbones import NETWORKS
-from crossmodal.images.crops import Preparation
 from crossmodal.learning.method import Run
 from crossmodal.learning.selection import selection_score
 from crossmodal.methods.vse_finetuned import VSEFinetuned
@@ -32,14 +28,11 @@ OPTIONS = {
     "epochs": 1,
     "finetuning_epochs": 1,
 }
-CROP = 32
 
 
 @pytest.fixture(autouse=True)
-def small_crops(monkeypatch):
-    """The image network sees 32 pixels, not 224, for the sake of time."""
-    small = replace(NETWORKS["squeezenet1_1"], preparation=Preparation(crop=CROP))
-    monkeypatch.setitem(NETWORKS, "squeezenet1_1", small)
+def _small(with_small_crops):
+    with_small_crops("squeezenet1_1")
 
 
 @pytest.fixture
@@ -96,7 +89,7 @@ def test_an_epoch_has_every_caption_with_a_part_of_its_image(split):
     np.testing.assert_array_equal(images, OWNERS[captions])
     colours = method.images.squares(np.arange(5)).float().mean((1, 2))
     crops = torch.cat([batch.crops for batch in batches])
-    assert crops.shape[1:] == (CROP, CROP, 3)
+    assert crops.shape[1:] == (32, 32, 3)
     nearest = torch.cdist(crops.float().mean((1, 2)), colours).argmin(1)
     np.testing.assert_array_equal(nearest, images)
 
@@ -120,10 +113,9 @@ def test_parts_of_images_are_drawn_anew_for_each_pair_and_epoch(split):
     assert not torch.equal(first.crops[a], next_one.crops[next_one.images == 0][0])
 
 
-def test_the_image_network_learns_in_the_second_phase_alone(rng, monkeypatch):
+def test_the_image_network_learns_in_the_second_phase_alone(rng, with_small_crops):
     name = "efficientnet_lite0"  # which has batch norms
-    small = replace(NETWORKS[name], preparation=Preparation(crop=CROP))
-    monkeypatch.setitem(NETWORKS, name, small)
+    with_small_crops(name)
     method = ready(captioned_files(rng), image_network=name)
     for phase in (0, 1):
         method.phase = phase
