@@ -1,5 +1,4 @@
 import math
-from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -11,8 +10,6 @@ from torch.utils.flop_counter import FlopCounterMode
 from crossmodal.data.feature_file import Ragged
 from crossmodal.data.split import Split, View
 from crossmodal.errors import CrossmodalError
-from crossmodal.images.backbones import NETWORKS
-from crossmodal.images.crops import Preparation
 from crossmodal.learning.image_network_needs import WORKER, WORKERS
 from crossmodal.learning.method import Run
 from crossmodal.learning.selection import selection_score
@@ -82,10 +79,9 @@ def tri_modal(rng, split):
 
 
 @pytest.fixture
-def small_crops(monkeypatch):
-    """Image networks see 32 pixels, not 224, for the sake of time."""
-    small = replace(NETWORKS["squeezenet1_1"], preparation=Preparation(crop=32))
-    monkeypatch.setitem(NETWORKS, "squeezenet1_1", small)
+def small_crops(with_small_crops):
+    """SqueezeNet sees 32 pixels."""
+    with_small_crops("squeezenet1_1")
 
 
 @pytest.fixture
