@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from crossmodal.config.params import Params
-from crossmodal.io.files import digest, read_json, write_json, write_text
+from crossmodal.io.files import read_json, write_json, write_text
 from crossmodal.steps.tabulate import tabulate
 from crossmodal.workflow.jobs import Jobs
 
@@ -73,7 +73,7 @@ def _runs(params: Params, name: str) -> dict[str, dict[str, Any]]:
     for path in _paths(params, name):
         if Path(path).exists():
             run = {k: v for k, v in read_json(path).items() if k not in UNREAD}
-            found[path] = {"of": described(params, _experiment(path))} | run
+            found[path] = {"of": params.described(_experiment(path))} | run
         elif path in before:
             found[path] = before[path]
     # a run that is also read out by class posteriors counts with both
@@ -98,21 +98,10 @@ def _experiment(path: str) -> str:
 
 def _counting(params: Params, experiment: str) -> dict[str, dict[str, Any]]:
     """Kept runs of an experiment of which params.yaml still says the same."""
-    of, before = described(params, experiment), _before(experiment)
+    of, before = params.described(experiment), _before(experiment)
     return {path: run for path, run in before.items() if run["of"] == of}
 
 
 def _before(experiment: str) -> dict[str, dict[str, Any]]:
     """Runs of an experiment that were kept, whatever params.yaml says now."""
     return read_json(kept(experiment)) if kept(experiment).exists() else {}
-
-
-def described(params: Params, experiment: str) -> str:
-    """Digest of all that params.yaml says of a run."""
-    job, dataset = params.fit_job(experiment), params.experiments[experiment].dataset
-    names, features = [*job["views"].values()], {}
-    while names:
-        name = names.pop()
-        features[name] = params.plugin("features", name)
-        names += params.feature_of(name).of
-    return digest(job, params.plugin("datasets", dataset), features)

@@ -338,7 +338,7 @@ def test_quoted_tables_are_those_of_the_runs_that_are_kept(quote, pages):
         shutil.copyfile(file, f"docs/runs/{file.name}")
         assert file.stem in quoted, f"{file}: no page quotes it; remove it"
         for path, run in read_json(file).items():
-            of = runs.described(PARAMS, file.stem)
+            of = PARAMS.described(file.stem)
             assert run["of"] == of, f"{path}: params.yaml says something else now; `make quote`"
     made = (partial(make, PARAMS) for make in (runs.make_table, runs.never_kept))
     assert quote.quote(page, *made) == page

@@ -116,10 +116,10 @@ def test_a_fit_needs_labels_splits_and_the_features_of_its_views(jobs):
         ("extract", SimpleNamespace(feature="bow")),
         *((rule, SAM) for rule in ("train", "embed", "evaluate", "evaluate_intra_modal")),
         *((rule, SAM) for rule in ("evaluate_posteriors", "draw_margins", "draw_similarity")),
-        ("show_examples", SAM),
+        *((rule, SAM) for rule in ("show_examples", "average_curves")),
         *((rule, SMALL) for rule in ("draw_curves", "draw_map", "tabulate")),
         ("draw_figure", SimpleNamespace(figure="epochs")),
-        *((rule, SimpleNamespace()) for rule in ("average_curves", "merge")),
+        ("merge", SimpleNamespace()),
     ],
 )
 def test_every_job_depends_on_the_code_that_it_runs(rule, wildcards):
@@ -127,15 +127,15 @@ def test_every_job_depends_on_the_code_that_it_runs(rule, wildcards):
     assert len(code) == 16
 
 
-def test_an_option_is_part_of_the_fit_and_of_nothing_that_follows(jobs):
+@pytest.mark.parametrize(
+    ("kind", "name", "option"), [("methods", "sam", "margin"), ("features", "bow", "size")]
+)
+def test_an_option_of_a_fit_is_part_of_it_and_of_all_that_follows(jobs, kind, name, option):
     other = make()
-    other.params.methods["sam"]["margin"] = 0.5
-    differ = [
-        rule
-        for rule in ("train", "embed", "evaluate", "show_examples", "draw_similarity")
-        if getattr(jobs, rule)(SAM) != getattr(other, rule)(SAM)
-    ]
-    assert differ == ["train"]
+    getattr(other.params, kind)[name][option] *= 2
+    follow = ("embed", "evaluate", "average_curves", "show_examples", "draw_similarity")
+    for rule in ("train", *follow):
+        assert getattr(jobs, rule)(SAM) != getattr(other, rule)(SAM)
 
 
 def test_deterministic_algorithms_are_part_of_the_jobs_that_can_use_a_gpu(jobs):
@@ -171,12 +171,11 @@ def test_a_table_with_two_readouts_needs_the_metrics_of_both():
     assert more == {p.replace("runs", "posteriors") for p in own.table_runs(SMALL)}
 
 
-def test_changes_of_the_dataset_are_part_of_what_reads_it_and_of_nothing_else(jobs):
+def test_changes_of_the_dataset_are_part_of_what_reads_it(jobs):
     other = make()
     other.params.experiments["sam"].changes = Changes(label="noisy", wrong_labels=0.3)
-    rules = ("train", "embed", "evaluate_posteriors", "evaluate")
-    differ = [r for r in rules if getattr(jobs, r)(SAM) != getattr(other, r)(SAM)]
-    assert differ == ["train", "embed", "evaluate_posteriors"]
+    for rule in ("train", "embed", "evaluate_posteriors", "evaluate"):
+        assert getattr(jobs, rule)(SAM) != getattr(other, rule)(SAM)
     assert "noisy" not in other.train(SAM)
 
 

@@ -66,6 +66,23 @@ def test_an_override_of_one_experiment_reruns_only_its_jobs(project):
     assert project.jobs() == ONE_RUN
 
 
+@pytest.mark.parametrize(
+    ("gone", "change", "jobs"),
+    [
+        ("models/cca/seed0/model.json", ("experiments", "cca", "options", {"dims": 5}), ONE_RUN),
+        ("features/scenes/bow.h5", ("features", "bow", "size", 150), {"extract": 1, **TWO_METHODS}),
+    ],
+)
+def test_no_result_outlives_what_it_was_made_of(project, gone, change, jobs):
+    project.run("--cleanup-metadata", gone)  # as when its job has failed
+    (project.folder / gone).unlink()
+    assert project.jobs() == {}  # nothing asks for it
+    params, (kind, name, key, value) = project.params(), change
+    params[kind][name][key] = value
+    project.write_params(params)
+    assert project.jobs() == jobs
+
+
 def test_editing_a_method_reruns_only_its_jobs(project):
     source = project.folder / "src/crossmodal/methods/cca.py"
     source.write_text(source.read_text() + "\nTOUCHED = True\n")

@@ -16,7 +16,7 @@ from crossmodal.config.facts import Facts, FeatureFacts
 from crossmodal.config.overlays import naming, read_files
 from crossmodal.config.sections import Sections
 from crossmodal.errors import CrossmodalError
-from crossmodal.io.files import write_text
+from crossmodal.io.files import digest, write_text
 from crossmodal.resources.needs import Resources
 
 CHECKED = Path(".snakemake/params-checked.json")  # beside params.yaml
@@ -90,6 +90,16 @@ class Params(Sections):
         """Whether every seed of an experiment would give the same model."""
         self.require("experiments", experiment)
         return not self._facts.random[experiment]
+
+    def described(self, experiment: str) -> str:
+        """Digest of all that is said of a fit: its method, features and dataset."""
+        job, dataset = self.fit_job(experiment), self.experiments[experiment].dataset
+        names, features = [*job["views"].values()], {}
+        while names:
+            name = names.pop()
+            features[name] = self.plugin("features", name)
+            names += self.feature_of(name).of
+        return digest(job, self.plugin("datasets", dataset), features)
 
     def task_of(self, experiment: str) -> str:
         """What an experiment's method learns to retrieve: 'category' or 'instance'."""

@@ -151,10 +151,15 @@ class FitJobs:
     def train(self, wildcards: Wildcards) -> str:
         """A fit depends on the method's options, and on what it learns from."""
         job = self.params.fit_job(wildcards.experiment)
-        return job_spec("train", job | self._gpu(self.gpu(wildcards)), "methods")
+        of = {"of": self.params.described(wildcards.experiment)}
+        return job_spec("train", job | of | self._gpu(self.gpu(wildcards)), "methods")
+
+    def fit(self, wildcards: Wildcards) -> dict[str, str]:
+        """What a result depends on besides its files, which may outlive the model they are of."""
+        return {"fit": digest(self.train(wildcards))}
 
     def embed(self, wildcards: Wildcards) -> str:
-        """Embedding depends on what is embedded; the method's options come with the model."""
+        """Embedding depends on the fit, and on what is embedded."""
         return self._embedded("embed", wildcards)
 
     def all_embeddings(self, wildcards: Wildcards) -> list[str]:
@@ -189,7 +194,8 @@ class FitJobs:
     def _embedded(self, step: str, wildcards: Wildcards) -> str:
         job = self.params.fit_job(wildcards.experiment)
         entry = {k: job[k] for k in ("plugin", "views", "relevance", "changes") if k in job}
-        return job_spec(step, entry | self._gpu(self.gpu(wildcards)), "methods")
+        used = self.fit(wildcards) | self._gpu(self.gpu(wildcards))
+        return job_spec(step, entry | used, "methods")
 
 
 def job_spec(step: str, entry: dict[str, Any], kind: str = "") -> str:

@@ -15,7 +15,7 @@ class Jobs(FitJobs):
     """All jobs of the workflow; here those that evaluate embeddings and show results."""
 
     def evaluate(self, wildcards: Wildcards) -> str:
-        """The method's options come with the embeddings."""
+        """Metrics depend on the fit whose embeddings they are of."""
         return self._scored("evaluate", wildcards)
 
     def evaluate_posteriors(self, wildcards: Wildcards) -> str:
@@ -23,7 +23,7 @@ class Jobs(FitJobs):
         return self._embedded("evaluate_posteriors", wildcards)
 
     def evaluate_intra_modal(self, wildcards: Wildcards) -> str:
-        """The method's options come with the embeddings."""
+        """Metrics depend on the fit whose embeddings they are of."""
         return self._scored("evaluate_intra_modal", wildcards)
 
     def shown_files(self, wildcards: Wildcards) -> list[str]:
@@ -51,8 +51,8 @@ class Jobs(FitJobs):
         return self._seeds("models/{}/seed{}/curve.csv", [wildcards.experiment])
 
     def average_curves(self, wildcards: Wildcards) -> str:
-        """Averaging depends on nothing but its inputs."""
-        return job_spec("average_curves", {})
+        """Averaging depends on the fits alone."""
+        return job_spec("average_curves", self.fit(wildcards))
 
     def table_curves(self, wildcards: Wildcards) -> list[str]:
         """Curves of all experiments that a table shows, and the labels of their datasets."""
@@ -189,7 +189,7 @@ class Jobs(FitJobs):
 
     def _scored(self, step: str, wildcards: Wildcards, **shown: str) -> str:
         plugin = self.params.fit_job(wildcards.experiment)["plugin"]
-        return job_spec(step, {"plugin": plugin, **shown}, "methods")
+        return job_spec(step, {"plugin": plugin, **self.fit(wildcards), **shown}, "methods")
 
     def _shown(self, step: str, experiments: list[str], **shown: Any) -> str:
         specs = {name: self._experiment(name).model_dump(exclude={"gpus"}) for name in experiments}
