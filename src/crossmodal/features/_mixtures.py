@@ -3,8 +3,7 @@
     p(x) = sum_k w_k prod_d f_kd(x_d),   f_kd normal with mean c_kd and standard deviation s_kd or,
                                          in a hybrid, Laplacian with median c_kd and scale s_kd,
 
-whichever is more likely. Each row counts as often as it occurs, so that EM over all words of all
-captions costs no more than over the distinct ones.
+whichever is more likely.
 
 Source: B. Klein, G. Lev, G. Sadeh and L. Wolf, Associating neural word embeddings with deep image
 representations using Fisher vectors, CVPR 2015, sections 3 and 4.
@@ -69,44 +68,41 @@ class Mixture:
 
 
 def fit_mixture(
-    x: np.ndarray, counts: np.ndarray, components: int, hybrid: bool, iterations: int, seed: int
+    x: np.ndarray, components: int, hybrid: bool, iterations: int, seed: int
 ) -> Mixture:
     """The most likely mixture that EM finds, from clusters of k-means.
 
     Args:
-        x: Distinct rows (n, d).
-        counts: How often each occurs, (n,).
+        x: Rows (n, d).
         components: K.
         hybrid: Whether densities may be Laplacian.
         iterations: Largest number of steps; fewer once the mean log-likelihood hardly grows.
         seed: Of k-means.
     """
-    clusters = KMeans(components, n_init=1, random_state=seed).fit(x, sample_weight=counts)
+    clusters = KMeans(components, n_init=1, random_state=seed).fit(x)
     shares = np.eye(components)[clusters.labels_]  # (n, K)
-    mixture = maximise(x, counts, shares, hybrid)
-    before = log_likelihood(mixture, x, counts)
+    mixture = maximise(x, shares, hybrid)
+    before = log_likelihood(mixture, x)
     for _ in range(iterations):
-        mixture = maximise(x, counts, mixture.responsibilities(x), hybrid)
-        after = log_likelihood(mixture, x, counts)
+        mixture = maximise(x, mixture.responsibilities(x), hybrid)
+        after = log_likelihood(mixture, x)
         if after - before < TOLERANCE:
             break
         before = after
     return mixture
 
 
-def log_likelihood(mixture: Mixture, x: np.ndarray, counts: np.ndarray) -> float:
-    """Mean of ln p over all rows as often as they occur."""
-    return float(counts @ logsumexp(mixture.log_densities(x), axis=1) / counts.sum())
+def log_likelihood(mixture: Mixture, x: np.ndarray) -> float:
+    """Mean of ln p over all rows."""
+    return float(logsumexp(mixture.log_densities(x), axis=1).mean())
 
 
-def maximise(x: np.ndarray, counts: np.ndarray, shares: np.ndarray, hybrid: bool) -> Mixture:
+def maximise(x: np.ndarray, shares: np.ndarray, hybrid: bool) -> Mixture:
     """The M step: the most likely mixture for given responsibilities (n, K)."""
-    weights = counts[:, None] * shares
-    totals = weights.sum(0).clip(min=1e-10)
-    mean = counts @ x / counts.sum()
-    floor = FLOOR * (counts @ (x - mean) ** 2 / counts.sum()) ** 0.5 + 1e-12
+    totals = shares.sum(0).clip(min=1e-10)
+    floor = FLOOR * x.std(0) + 1e-12
     order = np.argsort(x, axis=0)
-    fitted = [_fit(x, order, w / t, floor, hybrid) for w, t in zip(weights.T, totals, strict=True)]
+    fitted = [_fit(x, order, w / t, floor, hybrid) for w, t in zip(shares.T, totals, strict=True)]
     centres, scales, laplacian = (np.stack(part) for part in zip(*fitted, strict=True))
     return Mixture(totals / totals.sum(), centres, scales, laplacian)
 

@@ -1,6 +1,7 @@
 """Fisher vectors of captions (Klein et al. 2015).
 
-Words are vectors, of which all training captions together make a mixture of densities p. With
+Words are vectors, of which those of the training captions make a mixture of densities p, a frequent
+word counting as much as a rare one. With
 f(x) the gradient of ln p by its parameters, in units of its standard deviation,
 
     F = 1 / T sum_t f(x_t),    F_i <- sgn(F_i) |F_i|^(1/2),    F <- F / |F|
@@ -64,9 +65,8 @@ class FisherVectors(Tokens):
         rows = [row for row in self.rows(dataset) if dataset.splits[row.item] == "train"]
         captions = self._words(dataset, rows)
         self.vectors = word_vectors(captions, words, o.word_dims, o.window)
-        counts = np.bincount(np.concatenate(captions), minlength=words)
         self.mixtures = [
-            fit_mixture(self.vectors, counts, o.components, kind == "hybrid", o.iterations, o.seed)
+            fit_mixture(self.vectors, o.components, kind == "hybrid", o.iterations, o.seed)
             for kind in o.mixtures
         ]
 

@@ -18,7 +18,6 @@ import torch
 from pydantic import Field, model_validator
 from torch import nn
 from torch.nn.functional import normalize
-from torch.nn.utils.rnn import pack_sequence
 
 from crossmodal.data.feature_file import Ragged
 from crossmodal.data.split import Split, View
@@ -29,7 +28,7 @@ from crossmodal.learning.gradient import GradientMethod, shuffled_batches
 from crossmodal.learning.method import Direction
 from crossmodal.learning.selection import pools, score_of
 from crossmodal.metrics.mean_scores import mean_scores
-from crossmodal.nn.captions import CaptionEncoder, Initialisation
+from crossmodal.nn.captions import CaptionEncoder, Initialisation, pack
 from crossmodal.nn.losses import Hardest, hardest_ranking_loss, ranking_loss
 from crossmodal.nn.mlp import linear
 from crossmodal.nn.order_similarity import order_similarity
@@ -245,9 +244,7 @@ class MultimodalEmbedding(GradientMethod):
         return self._normalise(self.network["image"](features.float()))
 
     def _embed_captions(self, captions: Ragged, rows: np.ndarray) -> torch.Tensor:
-        words = [torch.from_numpy(captions[row]).long() for row in rows]
-        packed = pack_sequence(words, enforce_sorted=False).to(device())
-        return self._normalise(self.network["text"](packed))
+        return self._normalise(self.network["text"](pack(captions, rows)))
 
     def _normalise(self, x: torch.Tensor) -> torch.Tensor:
         return normalize(x).abs() if self.options.absolute else normalize(x)

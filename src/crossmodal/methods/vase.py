@@ -19,7 +19,6 @@ import torch
 from pydantic import Field, model_validator
 from torch import nn
 from torch.nn.functional import normalize
-from torch.nn.utils.rnn import pack_sequence
 
 from crossmodal.data.feature_file import Ragged
 from crossmodal.data.split import Split, View
@@ -37,7 +36,7 @@ from crossmodal.learning.speech_image import (
 )
 from crossmodal.learning.speech_image_needs import encoders
 from crossmodal.learning.speech_image_options import SpeechImageOptions
-from crossmodal.nn.captions import CaptionEncoder
+from crossmodal.nn.captions import CaptionEncoder, pack
 from crossmodal.nn.cycle_loss import cycle_loss
 from crossmodal.nn.losses import ranking_loss
 from crossmodal.nn.onednn import Linear
@@ -267,8 +266,7 @@ class VASE(SpeechImageMethod):
         return self.network["speech"](*self.pad(clips, rows, size))
 
     def _map_texts(self, rows: np.ndarray) -> torch.Tensor:
-        words = [torch.from_numpy(self.texts[row]).long() for row in rows]
-        return self.network["text"](pack_sequence(words, enforce_sorted=False).to(device()))
+        return self.network["text"](pack(self.texts, rows))
 
     def resources(self, size: FitSize) -> Resources:
         """Encoders, the GRUs of clips and transcripts, and the map of images."""

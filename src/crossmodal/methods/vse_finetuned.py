@@ -19,7 +19,6 @@ import torch
 from pydantic import Field
 from torch import nn
 from torch.nn.functional import normalize
-from torch.nn.utils.rnn import pack_sequence
 
 from crossmodal.data.feature_file import Ragged
 from crossmodal.data.split import Split, View
@@ -31,7 +30,7 @@ from crossmodal.learning.distributed import in_shares
 from crossmodal.learning.gradient import shuffled_batches
 from crossmodal.learning.image_network import ROWS, ImageNetworkMethod, epoch_captions
 from crossmodal.learning.image_network_needs import epoch_rows, training_on_images
-from crossmodal.nn.captions import CaptionEncoder
+from crossmodal.nn.captions import CaptionEncoder, pack
 from crossmodal.nn.losses import hardest_ranking_loss
 from crossmodal.nn.onednn import Linear
 from crossmodal.options import Count, NotNegative, Positive, Strict
@@ -178,9 +177,7 @@ class VSEFinetuned(ImageNetworkMethod):
         return self.embed_images(features)
 
     def _map_captions(self, captions: Ragged, rows: np.ndarray) -> torch.Tensor:
-        words = [torch.from_numpy(captions[row]).long() for row in rows]
-        packed = pack_sequence(words, enforce_sorted=False).to(device())
-        return normalize(self.network["text"](packed))
+        return normalize(self.network["text"](pack(captions, rows)))
 
     def resources(self, size: FitSize) -> Resources:
         """The image network, forwards alone while it is frozen, its map and the GRU."""

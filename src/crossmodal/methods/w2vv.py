@@ -18,14 +18,13 @@ import torch
 from pydantic import Field
 from torch import nn
 from torch.nn.functional import mse_loss, normalize
-from torch.nn.utils.rnn import pack_sequence
 
 from crossmodal.data.feature_file import Ragged
 from crossmodal.data.split import Split, View
 from crossmodal.device import device
 from crossmodal.errors import CrossmodalError
 from crossmodal.learning.gradient import GradientMethod, shuffled_batches
-from crossmodal.nn.captions import CaptionEncoder
+from crossmodal.nn.captions import CaptionEncoder, pack
 from crossmodal.nn.mlp import linear, mlp
 from crossmodal.options import Count, Positive, Strict
 from crossmodal.resources.fits import training
@@ -109,12 +108,11 @@ class W2VV(GradientMethod):
     def _predict(self, captions: Ragged, rows: np.ndarray) -> torch.Tensor:
         """v (b, F) of some captions."""
         encoder, layers = self.network["text"], self.network["layers"]
-        words = [torch.from_numpy(captions[row]).long() for row in rows]
-        counts = [w.bincount(minlength=encoder.words.num_embeddings) for w in words]
-        bag = torch.stack(counts).float().to(device())  # (b, words)
+        size = encoder.words.num_embeddings
+        counts = [np.bincount(captions[row], minlength=size) for row in rows]
+        bag = torch.from_numpy(np.stack(counts)).to(device()).float()  # (b, words)
         mean = bag / bag.sum(1, keepdim=True) @ encoder.words.weight
-        state = encoder(pack_sequence(words, enforce_sorted=False).to(device()))
-        return layers(torch.cat([bag, mean, state], dim=1))
+        return layers(torch.cat([bag, mean, encoder(pack(captions, rows))], dim=1))
 
     def resources(self, size: FitSize) -> Resources:
         """Word vectors V E, the GRU 3 D (E + D) at each of t words, two layers; see `training`."""

@@ -2,16 +2,25 @@
 
 from typing import Literal
 
+import numpy as np
 import torch
 from torch import nn
-from torch.nn.utils.rnn import PackedSequence
+from torch.nn.utils.rnn import PackedSequence, pack_sequence
 
+from crossmodal.data.feature_file import Ragged
+from crossmodal.device import device
 from crossmodal.nn.gru import backward_order, gru_states
 from crossmodal.nn.onednn import linear
 
 WORD_RANGE = 0.1
 
 Initialisation = Literal["orthogonal", "uniform"]
+
+
+def pack(captions: Ragged, rows: np.ndarray) -> PackedSequence:
+    """Word ids of some captions (b,), without padding, on the device."""
+    words = [torch.from_numpy(captions[row]).long() for row in rows]
+    return pack_sequence(words, enforce_sorted=False).to(device())
 
 
 class CaptionEncoder(nn.Module):
