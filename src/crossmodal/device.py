@@ -1,9 +1,11 @@
 """Where networks and features live, in which precision networks run, and how repeatably."""
 
 import os
+from typing import Any
 
 import numpy as np
 import torch
+from torch.nn.utils.rnn import PackedSequence
 
 
 def device() -> torch.device:
@@ -11,12 +13,13 @@ def device() -> torch.device:
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
-def to_device(rows: np.ndarray) -> torch.Tensor:
+def to_device(rows: np.ndarray | torch.Tensor | PackedSequence) -> Any:
     """Rows on the device; a GPU takes them from pinned memory, while the program goes on."""
-    tensor = torch.from_numpy(rows)
+    if isinstance(rows, np.ndarray):
+        rows = torch.from_numpy(rows)
     if device().type == "cpu":
-        return tensor
-    return tensor.pin_memory().to(device(), non_blocking=True)
+        return rows
+    return rows.pin_memory().to(device(), non_blocking=True)
 
 
 def half_precision() -> torch.autocast:
@@ -34,6 +37,9 @@ def use_deterministic_algorithms(wanted: bool) -> None:
     if device().type == "cpu":
         return
     # cuBLAS reads it when it is first used
-    os.environ["CUBLAS_WORKSPACE_CONFIG"] = ":4096:8" if wanted else ""
+    if wanted:
+        os.environ["CUBLAS_WORKSPACE_CONFIG"] = ":4096:8"
+    else:
+        os.environ.pop("CUBLAS_WORKSPACE_CONFIG", None)
     torch.use_deterministic_algorithms(wanted)
     torch.utils.deterministic.fill_uninitialized_memory = False  # nothing here reads such memory

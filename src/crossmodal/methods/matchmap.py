@@ -16,7 +16,7 @@ from torch import nn
 from torch.nn.functional import normalize, pad
 
 from crossmodal.data.split import Split, View
-from crossmodal.device import device
+from crossmodal.device import to_device
 from crossmodal.images import backbones
 from crossmodal.learning.image_network_needs import epoch_rows, training_on_images
 from crossmodal.learning.method import Direction
@@ -124,7 +124,7 @@ class Matchmap(SpeechImageMethod):
         """Hinges against impostors of other images."""
         margin, similarity = self.options.margin, self.options.similarity
         images, clips, _ = batch
-        negatives = torch.from_numpy(images[:, None] != images).to(device())
+        negatives = to_device(images[:, None] != images)
         positions = self._positions(self._train_images(batch))
         steps, counts = self._steps(self.clips, clips)
         i, j = (draw_impostors(negatives) for _ in range(2))
@@ -168,7 +168,7 @@ class Matchmap(SpeechImageMethod):
     def _train_images(self, batch: Batch) -> torch.Tensor:
         if self.learns_from_files:
             return self.read_random_crops(batch.crops)
-        return self._scale(self.images[batch.images])
+        return self._scale(self.images[to_device(batch.images)])
 
     def _scale(self, features: torch.Tensor) -> torch.Tensor:
         if self.options.image_network:

@@ -22,7 +22,7 @@ from torch.nn.functional import normalize
 
 from crossmodal.data.feature_file import Ragged
 from crossmodal.data.split import Split, View
-from crossmodal.device import device, to_device
+from crossmodal.device import to_device
 from crossmodal.errors import CrossmodalError
 from crossmodal.images import backbones
 from crossmodal.io.snapshots import computed_once
@@ -197,7 +197,7 @@ class VASE(SpeechImageMethod):
         unit = [normalize(x) for x in rows]
         negatives = None
         if not self.options.same_image_negatives:
-            negatives = torch.from_numpy(images[:, None] != images).to(device())
+            negatives = to_device(images[:, None] != images)
         self._note(unit[0] @ unit[1].T)
         ranking = sum(
             ranking_loss(p @ q.T, self.options.margin, negatives) for p, q in combinations(unit, 2)
@@ -230,7 +230,7 @@ class VASE(SpeechImageMethod):
     def _train_images(self, batch: Batch, part: slice = slice(None)) -> torch.Tensor:
         """Features as they are; of files one of the kept crops, in the second phase a new one."""
         if isinstance(self.images, torch.Tensor):
-            return self._map_images(self.images[batch.images[part]])
+            return self._map_images(self.images[to_device(batch.images[part])])
         if self.phase == 1:
             self.frozen = None
             return self._map_images(self.read_random_crops(batch.crops[part]))

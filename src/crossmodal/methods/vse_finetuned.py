@@ -22,7 +22,7 @@ from torch.nn.functional import normalize
 
 from crossmodal.data.feature_file import Ragged
 from crossmodal.data.split import Split, View
-from crossmodal.device import device
+from crossmodal.device import to_device
 from crossmodal.errors import CrossmodalError
 from crossmodal.images import backbones
 from crossmodal.images.weights import Weights
@@ -148,7 +148,7 @@ class VSEFinetuned(ImageNetworkMethod):
         """L of a batch; captions of one image are no negatives."""
         i = in_shares(lambda part: self._train_images(batch.crops[part]), len(batch.images))
         c = in_shares(lambda part: self._map_captions(self.captions, batch.captions[part]), len(i))
-        negatives = torch.from_numpy(batch.images[:, None] != batch.images).to(device())
+        negatives = to_device(batch.images[:, None] != batch.images)
         return hardest_ranking_loss(i @ c.T, self.options.margin, negatives, "negative")
 
     def log(self) -> dict[str, float]:

@@ -8,7 +8,7 @@ from torch import nn
 from torch.nn.utils.rnn import PackedSequence, pack_sequence
 
 from crossmodal.data.feature_file import Ragged
-from crossmodal.device import device
+from crossmodal.device import to_device
 from crossmodal.nn.gru import backward_order, gru_states
 from crossmodal.nn.onednn import linear
 
@@ -20,7 +20,7 @@ Initialisation = Literal["orthogonal", "uniform"]
 def pack(captions: Ragged, rows: np.ndarray) -> PackedSequence:
     """Word ids of some captions (b,), without padding, on the device."""
     words = [torch.from_numpy(captions[row]).long() for row in rows]
-    return pack_sequence(words, enforce_sorted=False).to(device())
+    return to_device(pack_sequence(words, enforce_sorted=False))
 
 
 class CaptionEncoder(nn.Module):

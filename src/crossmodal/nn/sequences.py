@@ -82,7 +82,7 @@ class BiGRU(nn.Module):
 
     def forward(self, x: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         """Read the first `lengths` (b,) steps, given on the CPU, of each row of x (b, t, d)."""
-        packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
+        packed = _pack(x, lengths)
         if not x.is_cuda:
             return self._read(packed)
         _, states = self.gru(packed)  # cuDNN runs all steps in one call; (2 layers, b, units)
@@ -101,3 +101,11 @@ class BiGRU(nn.Module):
             steps = torch.cat([states[0], states[1][orders[1]]], dim=1)
         last = orders[1][packed.unsorted_indices]  # it begins with the last steps
         return torch.cat([state[last] for state in states], dim=1)
+
+
+def _pack(x: torch.Tensor, lengths: torch.Tensor) -> PackedSequence:
+    """The first `lengths` (b,) steps of x (b, t, d); unlike PyTorch's, a GPU is not waited for."""
+    lengths, order = lengths.sort(descending=True)
+    placed = to_device(order)
+    packed = pack_padded_sequence(x.index_select(0, placed), lengths, batch_first=True)
+    return PackedSequence(packed.data, packed.batch_sizes, placed, to_device(order.argsort()))
