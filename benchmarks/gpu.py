@@ -40,7 +40,7 @@ METHODS = {
     "vase_vgg16": (VASE, {"finetuning_epochs": 1}, ("VASE, first phase", "VASE, second phase")),
     "misa": (Matchmap, {}, ("MISA",)),
 }
-IN_BFLOAT16 = ("crossmodal.nn.speech", "crossmodal.learning.speech_image")
+IN_BFLOAT16 = ("crossmodal.nn.speech", "crossmodal.learning.image_network")
 
 
 def make_split(count, rng):
