@@ -27,6 +27,7 @@ from crossmodal.errors import CrossmodalError
 from crossmodal.images import backbones
 from crossmodal.io.snapshots import computed_once
 from crossmodal.learning.distributed import first_alone, in_shares
+from crossmodal.learning.fine_tuning import FineTuning
 from crossmodal.learning.image_network_needs import epoch_rows, training_on_images
 from crossmodal.learning.speech_image import (
     ROWS,
@@ -47,11 +48,10 @@ from crossmodal.resources.needs import Resources
 from crossmodal.resources.networks import Workload
 from crossmodal.resources.sizes import FitSize
 
-DECAY = 0.1
 CROPS = 10  # of each image, kept while the image network is frozen
 
 
-class VASE(SpeechImageMethod):
+class VASE(FineTuning, SpeechImageMethod):
     """A linear map of image features, DAVEnet with a BiGRU for speech, a GRU for transcripts."""
 
     class Options(SpeechImageOptions):
@@ -102,24 +102,13 @@ class VASE(SpeechImageMethod):
             return self
 
     distributed = True
-    continues = False
     mirrors = True
     further: ClassVar = {"text": ("sequence",)}
-
-    @property
-    def phases(self) -> int:
-        """The image network is frozen in the first, learns in the second."""
-        return 2 if self.options.finetuning_rate else 1
 
     @property
     def learns_from_files(self) -> bool:
         """Only in the second phase; in the first, crops of each image are kept."""
         return super().learns_from_files and self.phase == 1
-
-    @property
-    def epochs(self) -> int:
-        """Of the present phase."""
-        return self.options.epochs if self.phase == 0 else self.options.finetuning_epochs
 
     def build(self, views: dict[str, View]) -> nn.Module:
         """All encoders; linear maps Glorot-uniform with zero biases, as in VSE++."""
@@ -151,23 +140,6 @@ class VASE(SpeechImageMethod):
             nn.init.xavier_uniform_(layer.weight)
             nn.init.zeros_(layer.bias)
         return nn.ModuleDict(parts)
-
-    def optimizer(self) -> torch.optim.Optimizer:
-        """Adam without weight decay; of the image network only in the second phase."""
-        if self.options.image_network:
-            self.network["trunk"].requires_grad_(self.phase == 1)
-        trained = [p for p in self.network.parameters() if p.requires_grad]
-        return torch.optim.Adam(trained, fused=True)
-
-    def learning_rate_at(self, epoch: int, step: int) -> float:
-        """Steps down by epochs of the phase."""
-        options = self.options
-        rate = options.learning_rate if self.phase == 0 else options.finetuning_rate
-        return rate * DECAY ** (epoch // options.decay_every)
-
-    def clip(self) -> None:
-        """Global norm of the gradients."""
-        nn.utils.clip_grad_norm_(self.network.parameters(), self.options.clip)
 
     def place(self, train: Split) -> None:
         """Keep the transcripts too, one for each clip."""

@@ -27,8 +27,9 @@ from crossmodal.errors import CrossmodalError
 from crossmodal.images import backbones
 from crossmodal.images.weights import Weights
 from crossmodal.learning.distributed import in_shares
+from crossmodal.learning.fine_tuning import FineTuning
 from crossmodal.learning.gradient import shuffled_batches
-from crossmodal.learning.image_network import ROWS, ImageNetworkMethod, epoch_captions
+from crossmodal.learning.image_network import ROWS, epoch_captions
 from crossmodal.learning.image_network_needs import epoch_rows, training_on_images
 from crossmodal.nn.captions import CaptionEncoder, pack
 from crossmodal.nn.losses import hardest_ranking_loss
@@ -37,8 +38,6 @@ from crossmodal.options import Count, NotNegative, Positive, Strict
 from crossmodal.resources.needs import Resources
 from crossmodal.resources.networks import Workload
 from crossmodal.resources.sizes import FitSize
-
-DECAY = 0.1
 
 
 class Batch(NamedTuple):
@@ -55,7 +54,7 @@ class Batch(NamedTuple):
     crops: torch.Tensor
 
 
-class VSEFinetuned(ImageNetworkMethod):
+class VSEFinetuned(FineTuning):
     """A linear map of what an image network makes of image files, and a GRU over words."""
 
     class Options(Strict):
@@ -83,15 +82,8 @@ class VSEFinetuned(ImageNetworkMethod):
 
     task = "instance"
     distributed = True
-    phases = 2
-    continues = False
     mirrors = True
     takes: ClassVar = {"image": ("files",), "text": ("sequence",)}
-
-    @property
-    def epochs(self) -> int:
-        """Of the present phase."""
-        return self.options.epochs if self.phase == 0 else self.options.finetuning_epochs
 
     def build(self, views: dict[str, View]) -> nn.Module:
         """Image network, its linear map, Glorot-uniform without bias at first, caption encoder.
@@ -113,22 +105,6 @@ class VSEFinetuned(ImageNetworkMethod):
         nn.init.zeros_(image.bias)
         text = CaptionEncoder(words, o.word_dims, o.dims, "uniform")
         return nn.ModuleDict({"trunk": trunk, "image": image, "text": text})
-
-    def optimizer(self) -> torch.optim.Optimizer:
-        """Adam; of the image network only in the second phase."""
-        self.network["trunk"].requires_grad_(self.phase == 1)
-        trained = [p for p in self.network.parameters() if p.requires_grad]
-        return torch.optim.Adam(trained, fused=True)
-
-    def learning_rate_at(self, epoch: int, step: int) -> float:
-        """Steps down by epochs of the phase."""
-        o = self.options
-        rate = o.learning_rate if self.phase == 0 else o.finetuning_rate
-        return rate * DECAY ** (epoch // o.decay_every)
-
-    def clip(self) -> None:
-        """Global norm of the gradients."""
-        nn.utils.clip_grad_norm_(self.network.parameters(), self.options.clip)
 
     def place(self, train: Split) -> None:
         """Image files and captions stay in main memory."""
