@@ -1,8 +1,8 @@
 """Fisher vectors of captions (Klein et al. 2015).
 
 Words are vectors, of which those of the training captions make a mixture of densities p, a frequent
-word counting as much as a rare one. With
-f(x) the gradient of ln p by its parameters, in units of its standard deviation,
+word counting as much as a rare one. With f(x) the gradient of ln p by its parameters, in units of
+its standard deviation,
 
     F = 1 / T sum_t f(x_t),    F_i <- sgn(F_i) |F_i|^(1/2),    F <- F / |F|
 

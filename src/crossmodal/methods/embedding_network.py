@@ -22,7 +22,7 @@ from torch import nn
 from torch.nn.functional import normalize
 
 from crossmodal.data.split import Split, View
-from crossmodal.device import device
+from crossmodal.device import device, to_device
 from crossmodal.errors import CrossmodalError
 from crossmodal.learning.gradient import GradientMethod, shuffled_batches
 from crossmodal.nn.mlp import linear
@@ -101,7 +101,7 @@ class EmbeddingNetwork(GradientMethod):
     def loss(self, batch: Batch) -> torch.Tensor:
         """L of a batch."""
         images, sentences = (
-            self._embed(m, self.rows[m][torch.from_numpy(rows).to(device())])
+            self._embed(m, self.rows[m][to_device(rows)])
             for m, rows in zip((self.image, self.sentence), batch, strict=True)
         )
         o = self.options

@@ -21,7 +21,7 @@ from torch.nn.functional import normalize
 
 from crossmodal.data.feature_file import Ragged
 from crossmodal.data.split import Split, View
-from crossmodal.device import device
+from crossmodal.device import device, to_device
 from crossmodal.errors import CrossmodalError
 from crossmodal.learning.distributed import in_shares
 from crossmodal.learning.gradient import GradientMethod, shuffled_batches
@@ -196,7 +196,7 @@ class MultimodalEmbedding(GradientMethod):
     def loss(self, batch: Batch) -> torch.Tensor:
         """Equation 1 or 4 on the pairs of a batch; captions of one image are no negatives."""
         images, captions = (torch.from_numpy(rows) for rows in batch)
-        negatives = (images[:, None] != images).to(device())
+        negatives = to_device(images[:, None] != images)
         i = in_shares(lambda part: self._train_images(images[part]), len(images))
         c = in_shares(lambda part: self._train_captions(captions[part]), len(captions))
         scores = i @ c.T if self.options.similarity == "cosine" else order_similarity(i, c)
@@ -235,7 +235,7 @@ class MultimodalEmbedding(GradientMethod):
         return order_similarity(second, first).T.cpu().numpy()
 
     def _train_images(self, rows: torch.Tensor) -> torch.Tensor:
-        return self._embed_images(self.images[rows.to(device())])
+        return self._embed_images(self.images[to_device(rows)])
 
     def _train_captions(self, rows: torch.Tensor) -> torch.Tensor:
         return self._embed_captions(self.captions, rows.numpy())

@@ -27,7 +27,7 @@ from torch import nn
 from torch.nn.functional import leaky_relu, normalize
 
 from crossmodal.data.split import Split, View
-from crossmodal.device import device
+from crossmodal.device import device, to_device
 from crossmodal.errors import CrossmodalError
 from crossmodal.learning.gradient import GradientMethod, shuffled_batches
 from crossmodal.nn.losses import squared_error
@@ -116,7 +116,7 @@ class TwoWayNet(GradientMethod):
         """L of a batch."""
         o, channels = self.options, self.network["channels"]
         x, y = (
-            self._scaled(m, self.rows[m][rows[batch].to(device())])
+            self._scaled(m, self.rows[m][to_device(rows[batch])])
             for (m, rows) in zip(self.rows, self.pairs, strict=True)
         )
         masks = channels.draw_masks(len(x))

@@ -21,7 +21,7 @@ from torch.nn.functional import mse_loss, normalize
 
 from crossmodal.data.feature_file import Ragged
 from crossmodal.data.split import Split, View
-from crossmodal.device import device
+from crossmodal.device import device, to_device
 from crossmodal.errors import CrossmodalError
 from crossmodal.learning.gradient import GradientMethod, shuffled_batches
 from crossmodal.nn.captions import CaptionEncoder, pack
@@ -93,7 +93,7 @@ class W2VV(GradientMethod):
 
     def loss(self, batch: np.ndarray) -> torch.Tensor:
         """Mean squared error of the predicted features."""
-        owners = self.owners[batch].to(device())
+        owners = to_device(self.owners[batch])
         return mse_loss(self._predict(self.captions, batch), self.images[owners].float())
 
     def encode(self, modality: str, view: View) -> Iterable[torch.Tensor]:
@@ -110,7 +110,7 @@ class W2VV(GradientMethod):
         encoder, layers = self.network["text"], self.network["layers"]
         size = encoder.words.num_embeddings
         counts = [np.bincount(captions[row], minlength=size) for row in rows]
-        bag = torch.from_numpy(np.stack(counts)).to(device()).float()  # (b, words)
+        bag = to_device(np.stack(counts).astype(np.float32))  # (b, words)
         mean = bag / bag.sum(1, keepdim=True) @ encoder.words.weight
         return layers(torch.cat([bag, mean, encoder(pack(captions, rows))], dim=1))
 

@@ -108,4 +108,4 @@ def _pack(x: torch.Tensor, lengths: torch.Tensor) -> PackedSequence:
     lengths, order = lengths.sort(descending=True)
     placed = to_device(order)
     packed = pack_padded_sequence(x.index_select(0, placed), lengths, batch_first=True)
-    return PackedSequence(packed.data, packed.batch_sizes, placed, to_device(order.argsort()))
+    return PackedSequence(packed.data, packed.batch_sizes, placed)
