@@ -40,12 +40,7 @@ def selection_score(method: Method, split: Split) -> float:
     """Mean mAP of both directions for category methods; rsum for instance methods and if no item
     has a label.
     """
-    return score_of(method, pools(method, split))
-
-
-def score_of(method: Method, found: dict[str, Pool]) -> float:
-    """The same of a split's pools."""
-    metrics = list(direction_metrics(method, found).values())
+    metrics = list(direction_metrics(method, pools(method, split)).values())
     if method.task == "instance" or "mAP" not in metrics[0]:
         return rsum(*metrics)
     return sum(m["mAP"] for m in metrics) / 2

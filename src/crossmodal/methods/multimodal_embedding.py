@@ -10,7 +10,6 @@ similarity. PH and POE train with the sum first, then with the maximum from the 
 """
 
 from collections.abc import Iterable
-from functools import partial
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -23,11 +22,12 @@ from crossmodal.data.feature_file import Ragged
 from crossmodal.data.split import Split, View
 from crossmodal.device import device, to_device
 from crossmodal.errors import CrossmodalError
+from crossmodal.learning.contract import embed
 from crossmodal.learning.distributed import in_shares
 from crossmodal.learning.gradient import GradientMethod, shuffled_batches
 from crossmodal.learning.method import Direction
-from crossmodal.learning.selection import pools, score_of
 from crossmodal.metrics.mean_scores import mean_scores
+from crossmodal.metrics.retrieval import Pool, per_query, rsum, summary
 from crossmodal.nn.captions import CaptionEncoder, Initialisation, pack
 from crossmodal.nn.losses import Hardest, hardest_ranking_loss, ranking_loss
 from crossmodal.nn.mlp import linear
@@ -206,11 +206,16 @@ class MultimodalEmbedding(GradientMethod):
 
     def validate(self, validation: Split) -> dict[str, float]:
         """rsum; mean similarity of pairs and of their negatives, which are equal on the plateau."""
-        found = pools(self, validation)
-        similarity = partial(self.score, direction=("image", "text"))
-        positives, negatives = mean_scores(found["image"], found["text"], similarity)
-        rsum = score_of(self, found)
-        return {"validation": rsum, "positives": positives, "negatives": negatives}
+        views = ((m, validation.views[m]) for m in ("image", "text"))
+        images, texts = (Pool(embed(self, m, view), view.items) for m, view in views)
+        # once for all that is measured: order similarities are as dear as a training step
+        scores = self.score(images.embeddings, texts.embeddings, ("image", "text"))
+        positives, negatives = mean_scores(images, texts, scores)
+        found = (
+            summary(per_query(images, texts, scores.__getitem__), len(texts)),
+            summary(per_query(texts, images, scores.T.__getitem__), len(images)),
+        )
+        return {"validation": rsum(*found), "positives": positives, "negatives": negatives}
 
     def log(self) -> dict[str, float]:
         """Which loss it is."""
@@ -251,7 +256,7 @@ class MultimodalEmbedding(GradientMethod):
 
     def resources(self, size: FitSize) -> Resources:
         """The map of images F D, words V E and the GRU 3 D (E + D) at each of t words of a caption;
-        see `training`.
+        see `training`. The validation split's scores are held at once.
         """
         o, text, width = self.options, size.stored["text"], size.stored["image"].width
         gru = 3 * o.dims * (o.word_dims + o.dims)
@@ -261,4 +266,5 @@ class MultimodalEmbedding(GradientMethod):
             width * o.dims + text.steps * gru,
         )
         rows = size.items if o.captions_per_epoch == "one" else size.pairs
-        return training(size, work, o.epochs + (o.finetuning_epochs or 0), o.batch, rows)
+        epochs = o.epochs + (o.finetuning_epochs or 0)
+        return training(size, work, epochs, o.batch, rows, 4 * size.scores)
