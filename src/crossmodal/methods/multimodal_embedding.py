@@ -208,7 +208,7 @@ class MultimodalEmbedding(GradientMethod):
         """rsum; mean similarity of pairs and of their negatives, which are equal on the plateau."""
         views = ((m, validation.views[m]) for m in ("image", "text"))
         images, texts = (Pool(embed(self, m, view), view.items) for m, view in views)
-        # once for all that is measured: order similarities are as dear as a training step
+        # once for all that is measured: order similarities are what takes longest here
         scores = self.score(images.embeddings, texts.embeddings, ("image", "text"))
         positives, negatives = mean_scores(images, texts, scores)
         found = (

@@ -23,7 +23,7 @@ from pydantic import Field
 from torch import nn
 
 from crossmodal.data.split import Split, View
-from crossmodal.device import device
+from crossmodal.device import device, to_device
 from crossmodal.learning.gradient import GradientMethod, shuffled_batches
 from crossmodal.learning.linear.inputs import require_labels
 from crossmodal.learning.linear.singular_values import soft_threshold
@@ -134,7 +134,7 @@ class PLRanking(GradientMethod):
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterable[torch.Tensor]:
         """Shuffled pairs."""
         for rows in shuffled_batches(len(self.targets), self.options.batch, rng, drop_last=False):
-            yield torch.from_numpy(rows).to(device())
+            yield to_device(rows)
 
     def loss(self, batch: torch.Tensor) -> torch.Tensor:
         """Pairwise and listwise loss of a batch of pairs (b,), both directions."""

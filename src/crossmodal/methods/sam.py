@@ -25,7 +25,7 @@ from torch import nn
 from torch.nn.functional import normalize
 
 from crossmodal.data.split import Split, View
-from crossmodal.device import device
+from crossmodal.device import device, to_device
 from crossmodal.learning.gradient import GradientMethod, shuffled_batches
 from crossmodal.learning.linear.inputs import require_labels
 from crossmodal.learning.scaling import ScalingOptions
@@ -122,7 +122,7 @@ class SAM(GradientMethod):
         self.centroids = self._centroids()
         self.margin_sums = torch.zeros(2, *[self.labels.shape[1]] * 2, device=device())
         for rows in shuffled_batches(len(self.labels), self.options.batch, rng, drop_last=False):
-            yield torch.from_numpy(rows).to(device())
+            yield to_device(rows)
 
     def _alpha(self, epoch: int) -> float:
         """Equation 6."""

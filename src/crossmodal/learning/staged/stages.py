@@ -15,7 +15,7 @@ from pydantic import Field
 from torch import nn
 
 from crossmodal.data.split import Split, View
-from crossmodal.device import device
+from crossmodal.device import device, to_device
 from crossmodal.learning.gradient import GradientMethod, shuffled_batches
 from crossmodal.learning.linear.inputs import require_labels
 from crossmodal.learning.method import VECTORS, Run, Takes
@@ -178,7 +178,7 @@ class StagedMethod(GradientMethod):
         count = len(self.labels)
         batch = min(self.options.batch, count)
         for rows in shuffled_batches(count, batch, rng, drop_last=True):
-            yield torch.from_numpy(rows).to(device())
+            yield to_device(rows)
         if "readout" in self.network and self.stage == len(ends) - 1:
             self.network["readout"].fit(self._outputs())
 
