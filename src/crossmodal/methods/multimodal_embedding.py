@@ -22,12 +22,12 @@ from crossmodal.data.feature_file import Ragged
 from crossmodal.data.split import Split, View
 from crossmodal.device import device, to_device
 from crossmodal.errors import CrossmodalError
-from crossmodal.learning.contract import embed
 from crossmodal.learning.distributed import in_shares
 from crossmodal.learning.gradient import GradientMethod, shuffled_batches
 from crossmodal.learning.method import Direction
+from crossmodal.learning.selection import pools
 from crossmodal.metrics.mean_scores import mean_scores
-from crossmodal.metrics.retrieval import Pool, per_query, rsum, summary
+from crossmodal.metrics.retrieval import per_query, rsum, summary
 from crossmodal.nn.captions import CaptionEncoder, Initialisation, pack
 from crossmodal.nn.losses import Hardest, hardest_ranking_loss, ranking_loss
 from crossmodal.nn.mlp import linear
@@ -206,8 +206,8 @@ class MultimodalEmbedding(GradientMethod):
 
     def validate(self, validation: Split) -> dict[str, float]:
         """rsum; mean similarity of pairs and of their negatives, which are equal on the plateau."""
-        views = ((m, validation.views[m]) for m in ("image", "text"))
-        images, texts = (Pool(embed(self, m, view), view.items) for m, view in views)
+        sides = pools(self, validation)
+        images, texts = sides["image"], sides["text"]
         # once for all that is measured: order similarities are what takes longest here
         scores = self.score(images.embeddings, texts.embeddings, ("image", "text"))
         positives, negatives = mean_scores(images, texts, scores)
@@ -267,4 +267,4 @@ class MultimodalEmbedding(GradientMethod):
         )
         rows = size.items if o.captions_per_epoch == "one" else size.pairs
         epochs = o.epochs + (o.finetuning_epochs or 0)
-        return training(size, work, epochs, o.batch, rows, 4 * size.scores)
+        return training(size, work, epochs, o.batch, rows, copies=4 * size.scores)

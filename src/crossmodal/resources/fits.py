@@ -71,7 +71,7 @@ def training(
         epochs: Passes over the rows, and scorings of the validation split.
         batch: Rows of a step.
         rows: Rows of an epoch; all pairs if None.
-        copies: Bytes of copies of the training rows.
+        copies: Bytes of what is held besides, such as copies of the training rows.
     """
     rows = size.pairs if rows is None else rows
     batch_bytes = 8 * batch * work.units
