@@ -1,11 +1,14 @@
 """Datasets, features and methods by file name: a file is a plug-in, nothing is registered."""
 
+import functools
 import importlib
 import importlib.util
 import inspect
 import pkgutil
+import sys
 import traceback
 from collections.abc import Iterator
+from types import ModuleType
 from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ValidationError
@@ -44,15 +47,26 @@ def load(kind: str, name: str) -> type:
         CrossmodalError: If there is no such file.
         BrokenPluginError: If it cannot be imported, or does not define exactly one whole plug-in.
     """
+    found = sys.modules.get(module(kind, name)) or _imported(kind, name)
+    return _only_plugin(kind, found)
+
+
+def _imported(kind: str, name: str) -> ModuleType:
+    """The module that holds a plug-in."""
     if name not in names(kind):
         raise CrossmodalError(f"{kind}: {unknown(name, names(kind))}")
     try:
-        found = importlib.import_module(module(kind, name))
+        return importlib.import_module(module(kind, name))
     except Exception as error:  # whatever a user's file raises
         reason = str(error).partition("\n")[0]
         raise BrokenPluginError(
             f"{_place(kind, name, error)}: {type(error).__name__}: {reason}"
         ) from error
+
+
+@functools.cache  # a plan makes each plug-in hundreds of times
+def _only_plugin(kind: str, found: ModuleType) -> type:
+    """The one class of a module that is a plug-in, once it is seen to be whole."""
     where, base_name = BASES[kind]
     base = getattr(importlib.import_module(where), base_name)
     classes = [
