@@ -6,7 +6,7 @@ A module has
 - `SMALL`: source of a plug-in that is the dataset with the sizes of these files, see `small`;
 - `DATASETS`: options of each of its entries in params.yaml;
 - `TABLE`: which entry the whole workflow is run on, with the features of each modality, what is
-  relevant and the methods.
+  relevant and the method.
 """
 
 import colorsys

@@ -11,7 +11,7 @@ TABLE = {
     "dataset": "coco",
     "views": {"image": "colour", "text": "bow_caption"},
     "relevance": "category",
-    "methods": ["ridge", "sh"],
+    "method": "sh",
 }
 # more validation and test images than are used, and images that are not used at all
 LISTED = {"train": 90, "val": 33, "test": 32, "restval": 4}

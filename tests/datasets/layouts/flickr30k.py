@@ -11,7 +11,7 @@ TABLE = {
     "dataset": "flickr30k",
     "views": {"image": "colour", "text": "bow_caption"},
     "relevance": "category",
-    "methods": ["ridge", "sh"],
+    "method": "ridge",
 }
 NAMES = {"train": "train", "validation": "val", "test": "test"}
 # with letters that the file escapes, and blanks that people left

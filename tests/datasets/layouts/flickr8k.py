@@ -12,7 +12,7 @@ TABLE = {
     "dataset": "flickr8k_recorded",
     "views": {"image": "colour", "text": "bow_caption"},
     "relevance": "category",
-    "methods": ["ridge", "sh"],
+    "method": "ridge",
 }
 LISTS = {"train": "trainImages", "validation": "devImages", "test": "testImages"}
 BOGUS = "2258277193_586949ec62.jpg.1"

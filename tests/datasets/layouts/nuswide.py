@@ -53,7 +53,7 @@ TABLE = {
     "dataset": "nuswide_top10",
     "views": {"image": "colour", "text": "tags"},
     "relevance": "category",
-    "methods": ["cca", "sam"],
+    "method": "cca",
 }
 
 

@@ -32,7 +32,7 @@ TABLE = {
     "dataset": "pascal_sentences",
     "views": {"image": "colour", "text": "bow_item"},
     "relevance": "category",
-    "methods": ["cca", "sam"],
+    "method": "cca",
 }
 FEW, MANY = ("aeroplane/2008_000001.jpg", 4), ("tvmonitor/2008_000159.jpg", 6)
 SHARED = "2008_000001.jpg"  # shows two categories

@@ -11,7 +11,7 @@ TABLE = {
     "dataset": "places",
     "views": {"image": "colour", "text": "bow_caption"},
     "relevance": "category",
-    "methods": ["ridge", "sh"],
+    "method": "ridge",
 }
 LISTS = {"train.json": 90, "val.json": 30}
 SPEECH_ROOT = "PlacesAudio_400k_distro"

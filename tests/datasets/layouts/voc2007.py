@@ -13,7 +13,7 @@ TABLE = {
     "dataset": "voc2007",
     "views": {"image": "colour", "text": "tags"},
     "relevance": "labels",
-    "methods": ["cca", "sam"],
+    "method": "cca",
 }
 UNTAGGED = 3  # more photographs of each part
 FIELDS = [(name, object) for name in ("filename", "taglist", "objectcount", "gist")]

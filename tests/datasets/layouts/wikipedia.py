@@ -29,7 +29,7 @@ TABLE = {
     "dataset": "wikipedia_462",
     "views": {"image": "sift", "text": "lda"},
     "relevance": "category",
-    "methods": ["cca", "sam"],
+    "method": "sam",
 }
 
 
