@@ -71,6 +71,7 @@ def test_agrees_with_the_definition(samples):
     np.testing.assert_allclose(found, oracle(noise(samples)), atol=1e-2)
 
 
+@pytest.mark.long  # librosa is compiled where it is first called
 def test_agrees_with_librosa():
     librosa = pytest.importorskip("librosa")
     samples = noise(RATE) + tone(700)

@@ -21,7 +21,7 @@ from crossmodal.methods.cmdn import BimodalStack, Representations
 from crossmodal.methods.dcca import CorrelatedNetworks
 from tests.project_params import PARAMS
 
-pytestmark = pytest.mark.usefixtures("cpu")
+pytestmark = [pytest.mark.usefixtures("cpu"), pytest.mark.long]
 
 # experiments -> columns of images and texts, classes
 SIZES = {
