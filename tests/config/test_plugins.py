@@ -97,6 +97,12 @@ def test_an_unknown_name_lists_the_known_ones():
         plugins.load("methods", "ccca")
 
 
+def test_what_plugins_share_is_none_also_once_it_is_imported():
+    importlib.import_module("crossmodal.features._mixtures")
+    with pytest.raises(CrossmodalError, match="features: '_mixtures' is unknown"):
+        plugins.load("features", "_mixtures")
+
+
 @pytest.mark.parametrize(
     ("source", "count"),
     [

@@ -26,9 +26,12 @@ BASES = {
 def names(kind: str) -> list[str]:
     """File names of all plug-ins of a kind: 'datasets', 'features' or 'methods'."""
     package = importlib.import_module(f"crossmodal.{kind}")
-    return sorted(
-        m.name for m in pkgutil.iter_modules(package.__path__) if not m.name.startswith("_")
-    )
+    return sorted(m.name for m in pkgutil.iter_modules(package.__path__) if _may_be_plugin(m.name))
+
+
+def _may_be_plugin(name: str) -> bool:
+    """What several plug-ins share lies beside them, in files whose names begin with _."""
+    return not name.startswith("_")
 
 
 def module(kind: str, name: str) -> str:
@@ -47,8 +50,8 @@ def load(kind: str, name: str) -> type:
         CrossmodalError: If there is no such file.
         BrokenPluginError: If it cannot be imported, or does not define exactly one whole plug-in.
     """
-    found = sys.modules.get(module(kind, name)) or _imported(kind, name)
-    return _only_plugin(kind, found)
+    found = sys.modules.get(module(kind, name)) if _may_be_plugin(name) else None
+    return _only_plugin(kind, found or _imported(kind, name))
 
 
 def _imported(kind: str, name: str) -> ModuleType:
