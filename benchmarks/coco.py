@@ -38,9 +38,9 @@ from crossmodal.features.activations import Activations
 from crossmodal.images.backbones import NETWORKS
 from crossmodal.images.crops import Preparation
 from crossmodal.methods.multimodal_embedding import MultimodalEmbedding
+from crossmodal.repeatability import use_one_thread
 from crossmodal.steps.extract import extract
 from crossmodal.steps.train import train
-from crossmodal.threads import use_one_thread
 
 EXPERIMENT, DATASET = "coco_fne_sh", "coco"
 READ_OUT = Activations._read_out

@@ -21,7 +21,7 @@ from crossmodal.data.feature_file import Ragged
 from crossmodal.images.crops import Preparation
 from crossmodal.images.prefetch import prefetched
 from crossmodal.images.random_crops import Pictures
-from crossmodal.threads import use_one_thread
+from crossmodal.repeatability import use_one_thread
 
 FILES, STEPS, WARM_UP = 64, 40, 4
 SIZE = (500, 375)  # of an image of Flickr8k

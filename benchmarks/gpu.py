@@ -26,11 +26,10 @@ from benchmarks.feeding import photograph
 from crossmodal.config import params
 from crossmodal.data.feature_file import Ragged
 from crossmodal.data.split import Split, View
-from crossmodal.device import use_deterministic_algorithms
 from crossmodal.learning.method import Run
 from crossmodal.methods.matchmap import Matchmap
 from crossmodal.methods.vase import VASE
-from crossmodal.threads import use_one_thread
+from crossmodal.repeatability import use_deterministic_algorithms, use_one_thread
 
 PHOTOGRAPHS, DISTINCT, CLIPS, PAIRS = 640, 64, 5, 30_000
 BINS, FRAMES = 40, (12, 33)  # mean 400, deviation 115: the gamma distribution of the lengths

@@ -21,9 +21,9 @@ import numpy as np
 from crossmodal.config import params, plugins
 from crossmodal.data.feature_file import Ragged, write_features
 from crossmodal.io.files import write_csv
+from crossmodal.repeatability import use_one_thread
 from crossmodal.resources.sizes import FitSize, RowSize
 from crossmodal.steps.train import train
-from crossmodal.threads import use_one_thread
 
 CATEGORIES, FACTORS, VOCABULARY = 10, 128, 5_000
 CHUNK = 1000

@@ -11,9 +11,10 @@ import numpy as np
 import torch
 from torch import nn
 
-from crossmodal.learning.distributed import add_gradients, in_shares, joined, share_layers
+from crossmodal.learning.distributed import add_gradients, in_shares, share_layers
 from crossmodal.learning.method import Run
-from crossmodal.threads import use_one_thread
+from crossmodal.learning.processes import joined
+from crossmodal.repeatability import use_one_thread
 
 
 class Team:

@@ -19,7 +19,7 @@ FLOORS = [
     {"nn", "images", "datasets", "config"},
     {"data"},
     {"metrics", "rendering", "io"},
-    {"device", "threads", "vectors", "errors", "options", "resources"},
+    {"device", "repeatability", "vectors", "errors", "options", "resources"},
 ]
 HEIGHT = {room: -floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 

@@ -1,6 +1,5 @@
-"""Where networks and features live, in which precision networks run, and how repeatably."""
+"""Where networks and features live, and in which precision networks run."""
 
-import os
 from typing import Any
 
 import numpy as np
@@ -26,20 +25,3 @@ def half_precision() -> torch.autocast:
     """A context in which a GPU multiplies in bfloat16; a processor keeps single precision."""
     kind = device().type
     return torch.autocast(kind, torch.bfloat16, enabled=kind == "cuda")
-
-
-def use_deterministic_algorithms(wanted: bool) -> None:
-    """Let a GPU compute the same numbers each time, or the faster way; a processor always does.
-
-    Args:
-        wanted: `deterministic` of params.yaml.
-    """
-    if device().type == "cpu":
-        return
-    # cuBLAS reads it when it is first used
-    if wanted:
-        os.environ["CUBLAS_WORKSPACE_CONFIG"] = ":4096:8"
-    else:
-        os.environ.pop("CUBLAS_WORKSPACE_CONFIG", None)
-    torch.use_deterministic_algorithms(wanted)
-    torch.utils.deterministic.fill_uninitialized_memory = False  # nothing here reads such memory

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from crossmodal.device import use_deterministic_algorithms
 from crossmodal.learning.method import Run
 from crossmodal.methods.matchmap import Matchmap
 from crossmodal.methods.vase import VASE
 from crossmodal.methods.vse_finetuned import VSEFinetuned
+from crossmodal.repeatability import use_deterministic_algorithms
 from tests.methods.captions import captioned_files
 from tests.methods.spoken import FRAMES, OWNERS, image_files, make_split, noise, sentences
 from tests.methods.test_matchmap import SMALL as MISA

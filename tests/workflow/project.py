@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -77,7 +78,7 @@ PARAMS = {
             "momentum": 0.9,
             "decay": 0.000001,
             "batch": 100,
-            "epochs": 40,
+            "epochs": 20,
         },
     },
 }
@@ -160,14 +161,24 @@ def jobs_run(output: str) -> Counter:
 
 SNAKEMAKE = ("snakemake", "--cores", "2")
 TIMINGS = ("fit_seconds", "peak_memory_mb")
-TABLE = {"draw_curves": 1, "tabulate": 1, "merge": 1}
-# SAM with its two seeds; CCA, in which nothing is random, with one
-ONE_METHOD = {"train": 2, "embed": 2, "evaluate": 2, "average_curves": 1, **TABLE}
-ONE_RUN = {"train": 1, "embed": 1, "evaluate": 1, "average_curves": 1, **TABLE}
-TWO_METHODS = {"train": 3, "embed": 3, "evaluate": 3, "average_curves": 2, **TABLE}
 
 
-def new_project(folder: Path) -> Project:
+def jobs_of(methods: int, runs: int) -> dict[str, int]:
+    """Number of jobs of each rule for so many methods, and so many runs in all."""
+    each = dict.fromkeys(("train", "embed", "evaluate"), runs)
+    return {**each, "average_curves": methods, "draw_curves": 1, "tabulate": 1, "merge": 1}
+
+
+ONE_RUN = jobs_of(methods=1, runs=1)
+
+
+def new_project(folder: Path, **changes: Any) -> Project:
+    """A project in which nothing has run.
+
+    Args:
+        folder: Where it is made.
+        changes: Keys of params.yaml that differ from `PARAMS`.
+    """
     folder.mkdir(exist_ok=True)
     for name in CODE:
         if (ROOT / name).is_dir():
@@ -175,7 +186,7 @@ def new_project(folder: Path) -> Project:
         else:
             shutil.copy(ROOT / name, folder / name)
     project = Project(folder)
-    project.write_params(PARAMS)
+    project.write_params(PARAMS | changes)
     project.call("git", "init", "--quiet")
     project.run("--dry-run")  # writes .dvcignore
     project.record()

@@ -3,7 +3,10 @@ import shutil
 
 import pytest
 
-from tests.workflow.project import ONE_METHOD, ONE_RUN, TWO_METHODS, metrics
+from tests.workflow.project import ONE_RUN, jobs_of, metrics
+
+# SAM with its two seeds; CCA, in which nothing is random, with one
+SAM, BOTH = jobs_of(methods=1, runs=2), jobs_of(methods=2, runs=3)
 
 
 def test_a_flipped_bit_with_an_unchanged_time_stops_the_job_that_reads_it(project):
@@ -38,7 +41,7 @@ def test_an_option_of_one_method_reruns_only_its_jobs(project):
     params = project.params()
     params["methods"]["sam"]["margin"] = 0.5
     project.write_params(params)
-    assert project.jobs() == ONE_METHOD
+    assert project.jobs() == SAM
 
 
 def test_a_failed_row_is_empty_until_it_is_mended(project):
@@ -56,7 +59,7 @@ def test_a_failed_row_is_empty_until_it_is_mended(project):
     rows = {line for line in lines if line.startswith(("| CCA |", "| (random"))}
     assert rows <= {*incomplete.splitlines()}
     source.write_text(code)
-    assert project.jobs() == ONE_METHOD
+    assert project.jobs() == SAM
 
 
 def test_an_override_of_one_experiment_reruns_only_its_jobs(project):
@@ -70,7 +73,7 @@ def test_an_override_of_one_experiment_reruns_only_its_jobs(project):
     ("gone", "change", "jobs"),
     [
         ("models/cca/seed0/model.json", ("experiments", "cca", "options", {"dims": 5}), ONE_RUN),
-        ("features/scenes/bow.h5", ("features", "bow", "size", 150), {"extract": 1, **TWO_METHODS}),
+        ("features/scenes/bow.h5", ("features", "bow", "size", 150), {"extract": 1, **BOTH}),
     ],
 )
 def test_no_result_outlives_what_it_was_made_of(project, gone, change, jobs):
@@ -92,7 +95,7 @@ def test_editing_a_method_reruns_only_its_jobs(project):
 def test_editing_an_extractor_reruns_its_features_and_what_uses_them(project):
     source = project.folder / "src/crossmodal/features/bow.py"
     source.write_text(source.read_text() + "\nTOUCHED = True\n")
-    assert project.jobs() == {"extract": 1, **TWO_METHODS}
+    assert project.jobs() == {"extract": 1, **BOTH}
 
 
 def test_a_seed_more_fits_only_that_seed(project):
@@ -121,7 +124,7 @@ def test_without_any_record_nothing_is_taken_for_up_to_date(project):
     for path in project.folder.rglob(".records.json"):
         path.unlink()
     assert "no record says how they were made" in project.run("--dry-run")
-    assert project.jobs() == {"prepare": 1, "extract": 3, **TWO_METHODS}
+    assert project.jobs() == {"prepare": 1, "extract": 3, **BOTH}
 
 
 def test_a_comment_or_a_new_time_reruns_nothing(project):

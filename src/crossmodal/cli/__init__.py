@@ -9,7 +9,7 @@ import typer
 
 from crossmodal.cli import people, plumbing
 from crossmodal.errors import CrossmodalError
-from crossmodal.threads import use_one_thread
+from crossmodal.repeatability import use_one_thread
 
 # what the system and PyTorch say, which each library wraps in an error of its own -> what to do
 REMEDIES = {

@@ -2,11 +2,11 @@
 
 import importlib.metadata
 import platform
+import sys
 from typing import Any
 
-import torch
-
-from crossmodal.device import device
+import numpy as np
+from threadpoolctl import threadpool_info
 
 VERSIONED = ("crossmodal", "numpy", "torch", "torchaudio", "torchvision")
 
@@ -24,14 +24,16 @@ def provenance(spec: dict[str, Any], inputs: dict[str, str]) -> dict[str, Any]:
     return {
         "code": spec.get("code", ""),
         "versions": {name: importlib.metadata.version(name) for name in VERSIONED},
-        "threads": torch.get_num_threads(),
+        "threads": max((pool["num_threads"] for pool in threadpool_info()), default=1),
         "device": _device(),
         "inputs": inputs,
     }
 
 
 def _device() -> str:
-    """Name of the GPU, or the processor's kind and the vector instructions that PyTorch uses."""
-    if device().type == "cuda":
+    """Name of the GPU, or the processor's kind and the vector instructions that NumPy found."""
+    torch = sys.modules.get("torch")  # what has not loaded it has not computed with it
+    if torch and torch.cuda.is_available():
         return torch.cuda.get_device_name()
-    return f"{platform.machine()} {torch.backends.cpu.get_cpu_capability()}"
+    known = np.show_config(mode="dicts")["SIMD Extensions"]
+    return " ".join([platform.machine(), *[*known["baseline"], *known["found"]][-1:]])

@@ -2,18 +2,21 @@
 
 import io
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 
 from crossmodal.errors import CrossmodalError
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 RATE = 16_000
 LONGEST = 1 << 27  # samples of a clip, before and after resampling
 LARGEST_KERNEL = 1 << 22  # elements; 44.1 kHz takes 70,560
 
 
-def read_speech(content: bytes, name: str) -> torch.Tensor:
+def read_speech(content: bytes, name: str) -> "Tensor":
     """Decode a clip of any rate and number of channels to one channel at 16 kHz, (samples,).
 
     A silent clip, or one without samples, is valid.
@@ -26,10 +29,11 @@ def read_speech(content: bytes, name: str) -> torch.Tensor:
         CrossmodalError: If the clip cannot be decoded, is longer than `LONGEST`, or holds values
             that are NaN or infinite.
     """
+    from torch import from_numpy  # takes seconds, and clips are also only decoded
     from torchaudio.functional import resample
 
     samples, rate = decode_speech(content, name)
-    clip = torch.from_numpy(samples)
+    clip = from_numpy(samples)
     return resample(clip, rate, RATE) if len(clip) else clip
 
 

@@ -7,12 +7,9 @@ only what comes before `in_shares` may have parameters. Layers whose rows see ea
 random numbers, are those of the whole batch too; see `share_layers`.
 """
 
-import datetime
-import os
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -21,12 +18,8 @@ from torch.autograd.function import once_differentiable
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.dropout import _DropoutNd
 
-from crossmodal.errors import CrossmodalError
+from crossmodal.learning.processes import processes
 
-# the others wait while the first one validates; torchrun ends all when one fails
-PATIENCE = datetime.timedelta(days=7)
-
-Result = TypeVar("Result")
 Layer = Callable[[torch.Tensor], torch.Tensor]
 
 
@@ -35,50 +28,6 @@ class _Shares:
 
     part: slice | None = None
     count: int = 0
-
-
-@contextmanager
-def joined() -> Iterator[None]:
-    """The processes that torchrun started with this one, by NCCL on GPUs, by gloo elsewhere.
-
-    A process that torchrun did not start is alone, and nothing in this module changes anything.
-
-    Raises:
-        CrossmodalError: If there are fewer GPUs than processes.
-    """
-    if not dist.is_torchelastic_launched():
-        yield
-        return
-    local, wanted = (int(os.environ[name]) for name in ("LOCAL_RANK", "LOCAL_WORLD_SIZE"))
-    if torch.cuda.is_available():
-        if wanted > torch.cuda.device_count():
-            raise CrossmodalError(
-                f"gpus: is {wanted}, but this machine has {torch.cuda.device_count()}; "
-                "ask for no more"
-            )
-        torch.cuda.set_device(local)
-    dist.init_process_group(timeout=PATIENCE)
-    yield
-    dist.destroy_process_group()
-
-
-def processes() -> int:
-    """How many train together."""
-    return dist.get_world_size() if dist.is_initialized() else 1
-
-
-def is_first() -> bool:
-    """Whether this process is the one that validates, writes and reports."""
-    return not dist.is_initialized() or dist.get_rank() == 0
-
-
-def first_alone(compute: Callable[[], Result]) -> Result:
-    """What the first process computes, in all of them; the others wait for it."""
-    if processes() == 1:
-        return compute()
-    found = [compute() if is_first() else None]
-    dist.broadcast_object_list(found, device=torch.device("cpu"))
-    return found[0]
 
 
 def in_shares(embed: Callable[[slice], torch.Tensor], count: int) -> torch.Tensor:

@@ -21,8 +21,9 @@ from crossmodal.device import device
 from crossmodal.errors import DivergenceError
 from crossmodal.io.progress import track
 from crossmodal.io.snapshots import Snapshot, State
-from crossmodal.learning.distributed import add_gradients, first_alone, is_first, share_layers
+from crossmodal.learning.distributed import add_gradients, share_layers
 from crossmodal.learning.method import Method, Run
+from crossmodal.learning.processes import first_alone, is_first
 from crossmodal.learning.selection import selection_score
 
 # what a snapshot knows besides weights, optimiser, phase and learning curve

@@ -26,9 +26,10 @@ from crossmodal.device import to_device
 from crossmodal.errors import CrossmodalError
 from crossmodal.images import backbones
 from crossmodal.io.snapshots import computed_once
-from crossmodal.learning.distributed import first_alone, in_shares
+from crossmodal.learning.distributed import in_shares
 from crossmodal.learning.fine_tuning import FineTuning
 from crossmodal.learning.image_network_needs import epoch_rows, training_on_images
+from crossmodal.learning.processes import first_alone
 from crossmodal.learning.speech_image import (
     ROWS,
     Batch,

@@ -6,9 +6,9 @@ from typing import Any
 
 from crossmodal.data.prepared import Prepared
 from crossmodal.data.split import Split, load_split
-from crossmodal.device import use_deterministic_algorithms
 from crossmodal.io.provenance import provenance
 from crossmodal.learning.model_folder import Fitted, read_model
+from crossmodal.repeatability import use_deterministic_algorithms
 from crossmodal.reporting.embeddings import SPLITS, write_embeddings
 from crossmodal.workflow.records import verified
 
@@ -46,7 +46,7 @@ def open_run(
     Raises:
         CrossmodalError: If an input is missing or corrupt.
     """
-    use_deterministic_algorithms(spec.get("deterministic", True))
+    use_deterministic_algorithms(spec.get("deterministic"))
     views = {modality: features / f"{name}.h5" for modality, name in spec["views"].items()}
     files = [folder / "items.csv", folder / "splits.csv", *views.values()]
     read = verified([*files, model, model.with_name("model.json")])

@@ -12,12 +12,12 @@ from crossmodal.data.feature import Feature, Shape
 from crossmodal.data.feature_file import FeatureFile, Ragged, Rows, write_features
 from crossmodal.data.feature_reader import open_features
 from crossmodal.data.prepared import Prepared, item_of
-from crossmodal.device import use_deterministic_algorithms
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.checkpoints import unfinished_work
 from crossmodal.io.files import replacing
 from crossmodal.io.progress import track
 from crossmodal.io.provenance import provenance
+from crossmodal.repeatability import use_deterministic_algorithms
 from crossmodal.workflow.records import verified
 
 
@@ -43,7 +43,7 @@ def extract(
     Raises:
         CrossmodalError: If an input is missing or corrupt.
     """
-    use_deterministic_algorithms(spec.get("deterministic", True))
+    use_deterministic_algorithms(spec.get("deterministic"))
     where = f"features.{output.stem}"
     feature: Feature = plugins.make("features", spec["plugin"], spec["options"], where)
     feature.threads = threads

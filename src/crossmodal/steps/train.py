@@ -1,7 +1,7 @@
 """Fit one method with one seed; options that are searched are chosen on the validation split, by
 this seed or by the first one.
 
-Several processes may fit it together, see `crossmodal.learning.distributed`; the first one writes.
+Several processes may fit it together, see `crossmodal.learning.processes`; the first one writes.
 """
 
 import resource
@@ -16,16 +16,16 @@ from crossmodal.config import plugins
 from crossmodal.config.grids import combinations
 from crossmodal.data.prepared import Prepared
 from crossmodal.data.split import Split, load_split
-from crossmodal.device import use_deterministic_algorithms
 from crossmodal.errors import CrossmodalError, DivergenceError
 from crossmodal.io.checkpoints import unfinished_work
 from crossmodal.io.files import write_csv
 from crossmodal.io.provenance import provenance
-from crossmodal.learning.distributed import first_alone, is_first, joined, processes
 from crossmodal.learning.method import Method, Run
 from crossmodal.learning.model_folder import publish_model, read_facts, write_model
 from crossmodal.learning.plateau import plateau
+from crossmodal.learning.processes import first_alone, is_first, joined, processes
 from crossmodal.learning.selection import selection_score
+from crossmodal.repeatability import use_deterministic_algorithms
 from crossmodal.workflow.records import verified
 
 
@@ -55,7 +55,7 @@ def train(
         CrossmodalError: If data and method do not fit together.
         DivergenceError: If training diverges with all options that are searched.
     """
-    use_deterministic_algorithms(spec.get("deterministic", True))
+    use_deterministic_algorithms(spec.get("deterministic"))
     with joined(), ExitStack() as stack:
         _refuse_processes(spec)
         views = {modality: features / f"{name}.h5" for modality, name in spec["views"].items()}

@@ -68,7 +68,7 @@ TABLE = {
     "dataset": "mirflickr",
     "views": {"image": "colour", "text": "tags"},
     "relevance": "labels",
-    "method": "sam",
+    "method": "cca",
 }
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from tests.workflow.project import new_project
 
+ONE_SEED = {"seeds": 1}
 HERE = Path(__file__).parent
 
 
@@ -17,7 +18,13 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory):
     """A project after an undisturbed `dvc repro`, recorded in git; not to be changed."""
-    project = new_project(tmp_path_factory.mktemp("finished"))
+    project = new_project(tmp_path_factory.mktemp("finished"), **ONE_SEED)
     project.call("dvc", "repro")
     project.record()
     return project
+
+
+@pytest.fixture
+def fresh(tmp_path):
+    """A project in which nothing has run."""
+    return new_project(tmp_path / "fresh", **ONE_SEED)

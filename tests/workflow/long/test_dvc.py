@@ -4,25 +4,25 @@ import json
 from pathlib import Path
 from time import sleep
 
-from tests.workflow.project import ONE_METHOD, jobs_run, kill_when, metrics
+from tests.workflow.project import ONE_RUN, jobs_run, kill_when, metrics
 
 REPRO = ("dvc", "repro")
 
 
-def set_margin(project, margin):
+def set_option(project, method, option, value):
     params = project.params()
-    params["methods"]["sam"]["margin"] = margin
+    params["methods"][method][option] = value
     project.write_params(params)
 
 
-def margins(project):
-    """Metrics of each experiment that DVC shows, by its margin."""
+def shown_by_dims(project):
+    """Metrics of each experiment that DVC shows, by CCA's dimensions."""
     _, head = json.loads(project.call("dvc", "exp", "show", "--json"))
     found = {}
     for shown in head["experiments"]:
         data = shown["revs"][0]["data"]
-        margin = data["params"]["params.yaml"]["data"]["methods"]["sam"]["margin"]
-        found[margin] = data["metrics"]["results/metrics.json"]["data"]
+        dims = data["params"]["params.yaml"]["data"]["methods"]["cca"]["dims"]
+        found[dims] = data["metrics"]["results/metrics.json"]["data"]
     assert len(found) == len(head["experiments"])
     return found
 
@@ -39,9 +39,9 @@ def test_a_second_dvc_repro_does_nothing(finished):
 
 def test_dvc_runs_the_jobs_of_a_changed_option_alone_and_shows_what_it_did(project, tmp_path):
     kept = times(project, "data", "features", "models/cca")
-    set_margin(project, 0.5)
+    set_option(project, "sam", "margin", 0.5)
     output = project.call(*REPRO)
-    assert jobs_run(output) == ONE_METHOD
+    assert jobs_run(output) == ONE_RUN
     assert times(project, "data", "features", "models/cca") == kept
     assert project.jobs() == {}
     assert project.call("dvc", "params", "diff").split()[-4:-1] == [
@@ -65,18 +65,18 @@ def test_dvc_runs_the_jobs_of_a_changed_option_alone_and_shows_what_it_did(proje
 
 
 def test_snakemake_runs_first_and_dvc_then_records(project):
-    set_margin(project, 0.5)
-    assert jobs_run(project.run()) == ONE_METHOD
+    set_option(project, "cca", "dims", 5)
+    assert jobs_run(project.run()) == ONE_RUN
     output = project.call(*REPRO)
     assert jobs_run(output) == {}
     assert "Updating lock file" in output
 
 
 def test_an_experiment_runs_its_jobs_alone(project):
-    output = project.call("dvc", "exp", "run", "-S", "methods.sam.margin=0.5")
-    assert jobs_run(output) == ONE_METHOD
-    assert project.params()["methods"]["sam"]["margin"] == 0.5
-    assert margins(project).keys() == {0.5}
+    output = project.call("dvc", "exp", "run", "-S", "methods.cca.dims=5")
+    assert jobs_run(output) == ONE_RUN
+    assert project.params()["methods"]["cca"]["dims"] == 5
+    assert shown_by_dims(project).keys() == {5}
 
 
 def queue_status(project, *unwanted):
@@ -90,22 +90,22 @@ def queue_status(project, *unwanted):
 
 
 def test_experiments_of_two_workers_have_their_own_values_and_metrics(project, tmp_path):
-    project.call("dvc", "exp", "run", "--queue", "-S", "methods.sam.margin=0.1,0.5")
+    project.call("dvc", "exp", "run", "--queue", "-S", "methods.cca.dims=5,7")
     # the workers would hold a pipe open
     project.call("sh", "-c", f"dvc queue start --jobs 2 > {tmp_path}/workers.log 2>&1")
     assert queue_status(project, "Queued", "Running").count("Success") == 2
     # a worker ends by a message that it sends to itself once, and that may be lost
     project.call("dvc", "queue", "stop")
     assert "Worker status: 0 active, 0 idle" in queue_status(project, "1 idle", "2 idle")
-    found = margins(project)
-    assert found.keys() == {0.1, 0.5}
-    assert len({measured["sam"]["average"]["mAP"] for measured in found.values()}) == 2
-    assert len({measured["cca"]["average"]["mAP"] for measured in found.values()}) == 1
+    found = shown_by_dims(project)
+    assert found.keys() == {5, 7}
+    assert len({measured["cca"]["average"]["mAP"] for measured in found.values()}) == 2
+    assert len({measured["sam"]["average"]["mAP"] for measured in found.values()}) == 1
 
 
 def test_two_branches_go_back_and_forth_without_a_job(project):
     project.call("git", "checkout", "--quiet", "-b", "narrow")
-    set_margin(project, 0.5)
+    set_option(project, "cca", "dims", 5)
     project.call(*REPRO)
     project.record()
     for branch in ("-", "narrow"):

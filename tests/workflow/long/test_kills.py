@@ -20,9 +20,8 @@ def test_a_run_killed_in_extraction_and_in_training_resumes(fresh, finished):
     assert "rule prepare:" not in output
     assert "rule extract:" not in output
     assert metrics(fresh) == metrics(finished)
-    for seed in (0, 1):
-        curve = f"models/sam/seed{seed}/curve.csv"
-        assert fresh.read(curve) == finished.read(curve)
+    curve = "models/sam/seed0/curve.csv"
+    assert fresh.read(curve) == finished.read(curve)
 
 
 def test_a_second_snakemake_is_kept_out(fresh):

@@ -22,4 +22,4 @@ def test_no_number_depends_on_cores_or_threads(fresh, finished, monkeypatch):
     fresh.call("snakemake", "--cores", "8")
     assert metrics(fresh) == metrics(finished)
     assert digests(fresh) == digests(finished)
-    assert len(digests(finished)) == 9
+    assert len(digests(finished)) == 7

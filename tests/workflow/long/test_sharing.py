@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from moto.server import ThreadedMotoServer
 
-from tests.workflow.project import ONE_METHOD, ONE_RUN, TWO_METHODS, Project, jobs_run, metrics
+from tests.workflow.project import ONE_RUN, Project, jobs_of, jobs_run, metrics
 
+BOTH = jobs_of(methods=2, runs=2)
 PULL = ("python", "-m", "crossmodal", "pull")
 
 
@@ -60,9 +61,9 @@ def test_a_colleague_pulls_features_and_extracts_nothing(project, kind, tmp_path
     output = pull(colleague, "data/prepared", "features")
     assert "data/prepared, features: as in dvc.lock" in output
     assert not (colleague.folder / "models").exists()
-    assert colleague.jobs() == TWO_METHODS
+    assert colleague.jobs() == BOTH
     if kind == "folder":
-        assert jobs_run(colleague.call("dvc", "repro")) == TWO_METHODS
+        assert jobs_run(colleague.call("dvc", "repro")) == BOTH
         assert metrics(colleague) == metrics(project)
         assert colleague.jobs() == {}
 
@@ -82,6 +83,11 @@ def test_a_new_method_is_trained_where_only_features_were_pushed(project, folder
 
 def test_branches_with_different_extractions_are_merged_as_the_page_says(project):
     """See docs/sharing.md: one side's dvc.lock is taken, and `dvc repro` makes what it lacks."""
+    params = project.params()
+    params["tables"]["small"]["experiments"] = ["cca"]
+    project.write_params(params)
+    project.call("dvc", "repro")
+    project.record()
     branch = project.call("git", "branch", "--show-current").strip()
     for name, feature, option, value in (
         ("words", "bow", "size", 150),
@@ -92,13 +98,13 @@ def test_branches_with_different_extractions_are_merged_as_the_page_says(project
         params = project.params()
         params["features"][feature][option] = value
         project.write_params(params)
-        assert jobs_run(project.call("dvc", "repro")) == {"extract": 1, **TWO_METHODS}
+        assert jobs_run(project.call("dvc", "repro")) == {"extract": 1, **ONE_RUN}
         project.record()
     assert "CONFLICT (content): Merge conflict in dvc.lock" in project.call(
         "git", "merge", "words", fails=True
     )
     project.call("git", "checkout", "--ours", "dvc.lock")
-    assert jobs_run(project.call("dvc", "repro")) == {"extract": 1, **TWO_METHODS}
+    assert jobs_run(project.call("dvc", "repro")) == {"extract": 1, **ONE_RUN}
     project.record()
     features = project.params()["features"]
     assert (features["bow"]["size"], features["fc7"]["normalise"]) == (150, False)
@@ -123,7 +129,7 @@ def test_two_clones_share_one_cache_at_the_same_time(project, tmp_path):
         one.call("dvc", "config", "--local", "cache.dir", str(tmp_path / "cache"))
         one.call("dvc", "config", "--local", "cache.type", "reflink,symlink")
         params = one.params()
-        params["methods"]["sam"]["margin"] = 0.5 if one is clones[0] else 0.7
+        params["methods"]["cca"]["dims"] = 5 if one is clones[0] else 7
         one.write_params(params)
     for one in clones:
         one.call("dvc", "checkout")
@@ -131,8 +137,8 @@ def test_two_clones_share_one_cache_at_the_same_time(project, tmp_path):
     for process in running:
         output, _ = process.communicate(timeout=1200)
         assert process.returncode == 0, output
-        assert jobs_run(output) == ONE_METHOD
-    first, second = (metrics(one)["results/runs/sam/seed0.json"] for one in clones)
+        assert jobs_run(output) == ONE_RUN
+    first, second = (metrics(one)["results/runs/cca/seed0.json"] for one in clones)
     assert first["test"] != second["test"]
     assert [one.jobs() for one in clones] == [{}, {}]
 
@@ -151,7 +157,7 @@ def test_a_stale_artefact_is_made_again_or_refused(pulled):
     params = pulled.params()
     params["methods"]["sam"]["margin"] = 0.5
     pulled.write_params(params)
-    assert pulled.jobs() == ONE_METHOD
+    assert pulled.jobs() == ONE_RUN
     pulled.call("git", "checkout", "params.yaml")
     source = pulled.folder / "src/crossmodal/methods/cca.py"
     source.write_text(source.read_text() + "\nTOUCHED = True\n")
@@ -180,7 +186,7 @@ def test_a_corrupt_remote_is_refused_until_it_is_mended(project, folder, tmp_pat
     stored.unlink()
     shutil.copy(project.folder / ".dvc/cache" / stored.relative_to(folder[0]), stored)
     pull(colleague, "data/prepared", "features")
-    assert colleague.jobs() == TWO_METHODS
+    assert colleague.jobs() == BOTH
 
 
 def test_an_output_that_is_not_locked_is_refused(project):

@@ -1,0 +1,69 @@
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from crossmodal.repeatability import use_deterministic_algorithms
+
+COUNT = """
+import sys
+from crossmodal import cli
+cli.app = lambda: None
+cli.main()
+import torch, threadpoolctl, numpy.linalg, scipy.linalg
+pools = [pool["num_threads"] for pool in threadpoolctl.threadpool_info()]
+assert pools
+print(torch.get_num_threads(), *pools)
+"""
+
+
+@pytest.mark.parametrize("variable", ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"])
+def test_a_command_computes_with_one_thread_whatever_the_environment_says(variable):
+    result = subprocess.run(
+        [sys.executable, "-c", COUNT],
+        env={**os.environ, variable: "3"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert set(result.stdout.split()) == {"1"}
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    """PyTorch says that it has a GPU; its settings are reset afterwards."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", ":16:8")
+    yield
+    torch.use_deterministic_algorithms(False)
+    torch.utils.deterministic.fill_uninitialized_memory = True
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_a_gpu_uses_deterministic_algorithms_where_they_are_wanted(gpu, wanted):
+    torch.use_deterministic_algorithms(not wanted)
+    use_deterministic_algorithms(wanted)
+    assert torch.are_deterministic_algorithms_enabled() == wanted
+    assert not torch.is_deterministic_algorithms_warn_only_enabled()
+    assert os.environ.get("CUBLAS_WORKSPACE_CONFIG") == (":4096:8" if wanted else None)
+
+
+def test_a_processor_is_left_as_it_is(cpu):
+    use_deterministic_algorithms(True)
+    assert not torch.are_deterministic_algorithms_enabled()
+
+
+LIGHT = """
+import sys
+from crossmodal.steps import embed, evaluate, evaluate_intra_modal, extract, train
+from crossmodal.methods import cca, cmolrs, ridge
+from crossmodal.features import bow, fc7, fne, tokens
+print("torch" in sys.modules)
+"""
+
+
+def test_what_makes_no_use_of_pytorch_does_not_wait_for_it():
+    result = subprocess.run([sys.executable, "-c", LIGHT], capture_output=True, text=True)
+    assert result.stdout == "False\n", result.stderr
