@@ -86,7 +86,6 @@ def test_branches_with_different_extractions_are_merged_as_the_page_says(project
     params = project.params()
     params["tables"]["small"]["experiments"] = ["cca"]
     project.write_params(params)
-    project.call("dvc", "repro")
     project.record()
     branch = project.call("git", "branch", "--show-current").strip()
     for name, feature, option, value in (
