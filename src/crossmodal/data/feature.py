@@ -39,7 +39,7 @@ class Feature(Plugin, ABC):
         chunk: Rows extracted at a time.
         threads: CPU threads that it makes use of; a job sets how many it has. Rows must not depend
             on it.
-        gpu: Whether it uses a GPU.
+        gpu: Whether it uses a GPU; `deterministic` of params.yaml then holds for it.
         invertible: Whether text, image or sound of the dataset comes back from it; then it is
             shared only where these may be.
         packages: Packages that it needs beside those that come with the installation; the extra

@@ -51,7 +51,7 @@ class Method(Plugin, ABC):
         takes: Modalities that it retrieves, and which shapes of rows it takes of each.
         further: The same of views that may follow these two, which only help training.
         random: Whether the seed may change what `fit` learns.
-        gpu: Whether it makes use of a GPU.
+        gpu: Whether it uses a GPU; `deterministic` of params.yaml then holds for it.
         distributed: Whether several processes may train it, see `crossmodal.learning.distributed`.
         weights: Name of a file in `data/raw/weights/` that `fit` begins with, or empty.
         arrays: What `fit` learnt and `embed` needs; stored with the run.

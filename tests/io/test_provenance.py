@@ -1,0 +1,32 @@
+import platform
+import sys
+from importlib.metadata import version
+
+import numpy as np
+import pytest
+import torch
+
+from crossmodal.io.provenance import provenance
+
+
+@pytest.mark.parametrize("loaded", [True, False])
+def test_on_a_processor_its_kind_is_named_with_or_without_pytorch(cpu, monkeypatch, loaded):
+    if not loaded:
+        monkeypatch.delitem(sys.modules, "torch")
+    made = provenance({"code": "0123", "options": {}}, {"a.h5": "4567"})
+    assert made["device"].split()[0] == platform.machine()
+    assert {key: made[key] for key in ("code", "inputs")} == {
+        "code": "0123",
+        "inputs": {"a.h5": "4567"},
+    }
+    assert made["versions"]["numpy"] == np.__version__
+    assert made["versions"]["torch"] == version("torch")
+    assert made["threads"] >= 1
+
+
+def test_a_gpu_is_named_in_its_place_where_pytorch_may_have_used_it(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "A GPU")
+    assert provenance({}, {})["device"] == "A GPU"
+    monkeypatch.delitem(sys.modules, "torch")
+    assert provenance({}, {})["device"] != "A GPU"
