@@ -24,6 +24,23 @@ def test_on_a_processor_its_kind_is_named_with_or_without_pytorch(cpu, monkeypat
     assert made["threads"] >= 1
 
 
+@pytest.mark.parametrize(
+    ("extensions", "named"),
+    [
+        ({"baseline": ["X86_V2"], "found": ["X86_V3"], "not found": ["X86_V4"]}, ["X86_V3"]),
+        ({"baseline": ["X86_V2"], "not found": ["X86_V3"]}, ["X86_V2"]),
+        ({"not found": ["X86_V3"]}, []),
+        (None, []),
+    ],
+)
+def test_the_newest_vector_instructions_are_named_where_there_are_any(
+    cpu, monkeypatch, extensions, named
+):
+    config = {"SIMD Extensions": extensions} if extensions else {}
+    monkeypatch.setattr(np, "show_config", lambda mode: config)
+    assert provenance({}, {})["device"].split() == [platform.machine(), *named]
+
+
 def test_a_gpu_is_named_in_its_place_where_pytorch_may_have_used_it(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "A GPU")

@@ -35,5 +35,6 @@ def _device() -> str:
     torch = sys.modules.get("torch")  # what has not loaded it has not computed with it
     if torch and torch.cuda.is_available():
         return torch.cuda.get_device_name()
-    known = np.show_config(mode="dicts")["SIMD Extensions"]
-    return " ".join([platform.machine(), *[*known["baseline"], *known["found"]][-1:]])
+    known = np.show_config(mode="dicts").get("SIMD Extensions", {})  # without what is empty
+    vectors = [*known.get("baseline", ()), *known.get("found", ())]
+    return " ".join([platform.machine(), *vectors[-1:]])
