@@ -58,11 +58,10 @@ def is_first() -> bool:
 
 def first_alone(compute: Callable[[], Result]) -> Result:
     """What the first process computes, in all of them; the others wait for it."""
-    group = _group()
-    if not group or group.get_world_size() == 1:
+    if processes() == 1:
         return compute()
     found = [compute() if is_first() else None]
-    group.broadcast_object_list(found, device="cpu")
+    _group().broadcast_object_list(found, device="cpu")
     return found[0]
 
 
