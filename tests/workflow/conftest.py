@@ -6,9 +6,15 @@ from tests.workflow.project import Project, new_project
 
 
 @pytest.fixture(scope="session")
-def finished(tmp_path_factory):
+def changes():
+    """Keys of params.yaml in which new projects differ from the small one."""
+    return {}
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory, changes):
     """A project after an undisturbed run; not to be changed."""
-    project = new_project(tmp_path_factory.mktemp("finished"))
+    project = new_project(tmp_path_factory.mktemp("finished"), **changes)
     project.run()
     return project
 
@@ -21,6 +27,6 @@ def project(finished, tmp_path):
 
 
 @pytest.fixture
-def fresh(tmp_path):
+def fresh(tmp_path, changes):
     """A project in which nothing has run."""
-    return new_project(tmp_path / "fresh")
+    return new_project(tmp_path / "fresh", **changes)

@@ -4,7 +4,6 @@ import pytest
 
 from tests.workflow.project import new_project
 
-ONE_SEED = {"seeds": 1}
 HERE = Path(__file__).parent
 
 
@@ -16,15 +15,15 @@ def pytest_collection_modifyitems(items):
 
 
 @pytest.fixture(scope="session")
-def finished(tmp_path_factory):
+def changes():
+    """One seed, since whole workflows take long."""
+    return {"seeds": 1}
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory, changes):
     """A project after an undisturbed `dvc repro`, recorded in git; not to be changed."""
-    project = new_project(tmp_path_factory.mktemp("finished"), **ONE_SEED)
+    project = new_project(tmp_path_factory.mktemp("finished"), **changes)
     project.call("dvc", "repro")
     project.record()
     return project
-
-
-@pytest.fixture
-def fresh(tmp_path):
-    """A project in which nothing has run."""
-    return new_project(tmp_path / "fresh", **ONE_SEED)
