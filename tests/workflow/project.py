@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 PHASES = ("acquired", "prepared", "extracted", "trained", "evaluated", "all")
 RULE = re.compile(r"^(?:local)?rule (\w+):$", re.MULTILINE)
 CODE = ("Snakefile", "rules", "src", "profiles", "envs", "dvc.yaml", ".gitignore", ".dvc")
-NOT_CODE = shutil.ignore_patterns("cache", "tmp", "config.local")
+NOT_CODE = shutil.ignore_patterns("cache", "tmp", "config.local", "*.pyc.*")  # half compiled
 
 PARAMS = {
     "suite": "small",

@@ -51,25 +51,33 @@ class Words(Labels):
 
 
 @pytest.fixture
-def small_disk(tmp_path):
-    """A disk of 9 MB, which is too small for the features."""
+def disk(tmp_path):
+    """A disk of its own, of 100 MB."""
     disk = tmp_path / "disk"
     disk.mkdir()
-    mount = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=9m", "tmpfs", disk])
+    mount = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=100m", "tmpfs", disk])
     if mount.returncode:
-        pytest.skip("needs the right to mount a small disk")
+        pytest.skip("needs the right to mount a disk")
     yield disk
     subprocess.run(["umount", "--lazy", disk], check=True)
 
 
-def test_a_full_disk_is_named_and_the_same_command_resumes(small_disk):
-    project = new_project(small_disk / "project")
+def resize(disk, size):
+    """Give a disk so many bytes."""
+    subprocess.run(["mount", "-o", f"remount,size={size}", disk], check=True)
+
+
+def test_a_full_disk_is_named_and_the_same_command_resumes(disk):
+    project = new_project(disk / "project")
+    project.run("--until", "prepare", "features/scenes/fc7.h5")
+    usage = shutil.disk_usage(disk)
+    resize(disk, usage.used + 3_000_000)  # the activations have five
     output = project.run("features/scenes/fc7.h5", fails=True)
     assert "No space left on device" in output
     assert "free some space and run the same command again" in output
     features = project.folder / "features/scenes"
     assert not [path for path in features.rglob("*") if path.is_file()]
-    subprocess.run(["mount", "-o", "remount,size=100m", small_disk], check=True)
+    resize(disk, usage.total)
     output = project.run("features/scenes/fc7.h5")
     assert "rule prepare:" not in output
     assert (features / "fc7.h5").exists()
