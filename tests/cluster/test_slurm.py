@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.workflow.project import Project, new_project
+from tests.workflow.project import copied, new_project
 
 SUBMITTED = re.compile(r"has been submitted with SLURM jobid (\d+)")
 LOCAL = "merge"
@@ -84,8 +84,7 @@ def first(tmp_path_factory):
 @pytest.fixture
 def project(first, tmp_path):
     """A copy of the finished project, times included."""
-    shutil.copytree(first[0].folder, tmp_path / "project", copy_function=shutil.copy2)
-    return Project(tmp_path / "project")
+    return copied(first[0].folder, tmp_path / "project")
 
 
 def change_dims(project, dims):

@@ -193,6 +193,12 @@ def new_project(folder: Path, **changes: Any) -> Project:
     return project
 
 
+def copied(project: Path, folder: Path) -> Project:
+    """A copy of a project, times included."""
+    shutil.copytree(project, folder, copy_function=shutil.copy2)
+    return Project(folder)
+
+
 def metrics(project: Project) -> dict:
     """All numbers of all runs, but how long they took, and digests of files that say so."""
     found = {}

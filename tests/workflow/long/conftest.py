@@ -2,8 +2,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.workflow.project import new_project
-
 HERE = Path(__file__).parent
 
 
@@ -21,9 +19,11 @@ def changes():
 
 
 @pytest.fixture(scope="session")
-def finished(tmp_path_factory, changes):
-    """A project after an undisturbed `dvc repro`, recorded in git; not to be changed."""
-    project = new_project(tmp_path_factory.mktemp("finished"), **changes)
-    project.call("dvc", "repro")
-    project.record()
-    return project
+def finish():
+    """Runs a new project to its end by `dvc repro`, and records it in git."""
+
+    def repro(project):
+        project.call("dvc", "repro")
+        project.record()
+
+    return repro
