@@ -38,23 +38,27 @@ def code(tmp_path):
 
 
 @pytest.fixture
-def extracted(tmp_path, monkeypatch):
-    """Feature file of codes, from a file of raw features whose first rows are for training."""
+def prepared(tmp_path, monkeypatch):
+    """Write raw features (n, d) whose first rows are for training, and their dataset."""
+    monkeypatch.chdir(tmp_path)
 
     def run(values, train, layers=()):
-        monkeypatch.chdir(tmp_path)
-        with Writer(tmp_path / "data") as out:
+        with Writer(Path("data")) as out:
             for index in range(len(values)):
                 out.item(f"{index}", "train" if index < train else "test")
-        ids = [item.id for item in Prepared(tmp_path / "data").items]
-        write_features(tmp_path / "layers.h5", ids, ids, [values], {"layers": layers})
-        thresholds = {"positive": 0.15, "negative": -0.25}
-        options = {"activations": "layers", "thresholds": thresholds, "clip": None}
-        spec = {"plugin": "fne", "options": options}
-        extract(spec, Path("codes.h5"), tmp_path / "data", tmp_path, tmp_path)
-        return Path("codes.h5")
+        ids = [item.id for item in Prepared(Path("data")).items]
+        write_features(Path("layers.h5"), ids, ids, [values], {"layers": layers})
 
     return run
+
+
+def extracted():
+    """Feature file of the codes of what is prepared."""
+    thresholds = {"positive": 0.15, "negative": -0.25}
+    options = {"activations": "layers", "thresholds": thresholds, "clip": None}
+    spec = {"plugin": "fne", "options": options}
+    extract(spec, Path("codes.h5"), Path("data"), Path(), Path())
+    return Path("codes.h5")
 
 
 def reference(values, train, positive=0.15, negative=-0.25):
@@ -102,13 +106,13 @@ def test_moments_do_not_depend_on_the_order_of_parts():
         np.testing.assert_allclose(deviation, found[0][1], rtol=1e-12)
 
 
-def test_memory_does_not_grow_with_the_images(extracted):
+def test_memory_does_not_grow_with_the_images(prepared):
     peaks = []
     for images in (1_000, 4_000):
-        values = np.ones((images, 2_000), np.float32)  # 8 and 32 MB
+        prepared(np.ones((images, 2_000), np.float32), train=images)  # 8 and 32 MB
         tracemalloc.start()
         try:
-            extracted(values, train=images)
+            extracted()
             peaks.append(tracemalloc.get_traced_memory()[1])
         finally:
             tracemalloc.stop()
@@ -180,10 +184,11 @@ def test_a_linear_map_of_codes_is_a_sum_and_a_difference_of_its_rows(code):
         ("squeezenet1_1", 2_944, ["squeeze", "expand1x1", "expand3x3"]),
     ],
 )
-def test_every_network_has_codes_of_all_its_layers_by_name(extracted, backbone, units, names):
+def test_every_network_has_codes_of_all_its_layers_by_name(prepared, backbone, units, names):
     layers = [astuple(layer) for layer in ReadOut(untrained(backbone), "post").layers]
     values = np.random.default_rng(0).random((30, units), np.float32)
-    found = read_features(extracted(values, train=20, layers=layers))
+    prepared(values, train=20, layers=layers)
+    found = read_features(extracted())
     assert found.features.shape == (30, units)
     assert found.features.dtype == np.int8
     stated = found.meta["layers"]
@@ -192,9 +197,10 @@ def test_every_network_has_codes_of_all_its_layers_by_name(extracted, backbone, 
     assert all(name.endswith(end) for (name, *_), end in zip(stated[-3:], names, strict=True))
 
 
-def test_the_file_agrees_exactly_with_plain_numpy_and_holds_the_statistics(extracted):
+def test_the_file_agrees_exactly_with_plain_numpy_and_holds_the_statistics(prepared):
     values = np.maximum(np.random.default_rng(0).standard_normal((600, 40)), 0).astype(np.float32)
-    found = read_features(extracted(values, train=400))
+    prepared(values, train=400)
+    found = read_features(extracted())
     wide = values.astype(np.float64)
     mean, deviation = wide[:400].mean(0), wide[:400].std(0)
     z = (wide - mean) / deviation
