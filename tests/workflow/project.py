@@ -195,7 +195,7 @@ def new_project(folder: Path, **changes: Any) -> Project:
 
 def copied(project: Path, folder: Path) -> Project:
     """A copy of a project, times included."""
-    shutil.copytree(project, folder, copy_function=shutil.copy2)
+    shutil.copytree(project, folder)
     return Project(folder)
 
 
