@@ -163,7 +163,8 @@ def test_what_is_read_is_what_the_standard_library_finds(module, monkeypatch):
 @pytest.fixture
 def copied(tmp_path, use):
     """A copy of this package."""
-    shutil.copytree(PACKAGE, tmp_path / "crossmodal")
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(PACKAGE, tmp_path / "crossmodal", ignore=ignored)
     return use(tmp_path / "crossmodal")
 
 
