@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from crossmodal.data.prepared import FILES, SPLITS, Prepared
+from crossmodal.data.prepared import FILES, REMARKS, SPLITS, Prepared
 from crossmodal.data.writer import Writer
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import write_csv
@@ -37,6 +37,23 @@ def test_runs_at_two_times_write_the_same_bytes(tmp_path, monkeypatch):
 
 def test_the_folder_holds_the_four_files_and_nothing_else(folder):
     assert sorted(path.name for path in folder.iterdir()) == sorted(FILES)
+
+
+def test_remarks_come_back_and_go_with_the_data_they_are_on(tmp_path):
+    for remarks in ([], ["has 3 clips without samples", "lacks 1 photograph"], []):
+        with Writer(tmp_path) as out:
+            out.item("a", "train")
+            for remark in remarks:
+                out.remark(remark)
+        assert Prepared(tmp_path).remarks == remarks
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(FILES)
+
+
+@pytest.mark.parametrize("content", ['{"a": 1}', "[1]", "not JSON"])
+def test_damaged_remarks_are_refused(folder, content):
+    (folder / REMARKS).write_text(content)
+    with pytest.raises(CrossmodalError, match=r"remarks\.json"):
+        _ = Prepared(folder).remarks
 
 
 LONG = "word " * 30_000

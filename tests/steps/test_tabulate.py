@@ -65,6 +65,20 @@ def test_runs_are_told_apart_by_their_folder(run_toy, tmp_path):
     assert "| Other | 1 |" in found
 
 
+def test_each_remark_on_the_data_is_printed_once(run_toy, tmp_path):
+    metrics = json.loads(run_toy().metrics.read_text())
+    metrics["model"]["remarks"] = ["lacks 1 photograph", "has 3 clips without samples"]
+    paths = [tmp_path / "toy" / f"seed{seed}.json" for seed in range(2)]
+    for path in paths:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(metrics))
+    tabulate(SPEC, tmp_path / "toy.md", tmp_path / "toy.csv", paths)
+    text = (tmp_path / "toy.md").read_text(encoding="utf-8")
+    expected = "`toy` lacks 1 photograph.\n\n`toy` has 3 clips without samples.\n\n"
+    assert text.startswith(f"## Toy\n\n`toy` has fewer items.\n\n{expected}")
+    assert text.count("photograph") == 1
+
+
 def test_each_readout_has_its_columns_and_the_published_number_is_of_the_own_one(run_toy, tmp_path):
     run = run_toy()
     metrics = json.loads(run.metrics.read_text())

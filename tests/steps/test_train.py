@@ -9,8 +9,10 @@ from safetensors.numpy import load_file
 
 from crossmodal.data.feature_file import write_features
 from crossmodal.data.feature_reader import read_features
+from crossmodal.data.prepared import REMARKS
 from crossmodal.errors import CrossmodalError, DivergenceError
 from crossmodal.io.checkpoints import FOLDER
+from crossmodal.io.files import write_json
 from crossmodal.learning.method import Method
 from crossmodal.learning.model_folder import MODEL_FILES
 from crossmodal.steps.train import train
@@ -103,6 +105,13 @@ def test_a_run_writes_model_facts_and_curve(run):
     assert (facts["seed"], facts["searched"], facts["validation"]) == (3, {}, 1.0)
     assert facts["search"] == [{"searched": {}, "validation": 1.0}]
     assert fitted == [(0.0, 1)]
+
+
+def test_remarks_on_the_data_are_facts_of_the_fit(run):
+    assert "remarks" not in facts_of(run()[0])
+    write_json(run.data.folder / REMARKS, ["has 3 clips without samples"])
+    output, _ = run(output=Path("models/toy/seed4"))
+    assert facts_of(output)["remarks"] == ["has 3 clips without samples"]
 
 
 @pytest.mark.parametrize("values", [[0.9, 0.0, 2.0], [0.0, 2.0, 0.9], [2.0, 0.9, 0.0]])

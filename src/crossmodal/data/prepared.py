@@ -4,6 +4,7 @@ A folder with four files. `items.csv`: id, category (the single-label protocol),
 multi-label protocol, separated by `;`), image (member of media.zip or empty). `captions.csv`: id,
 item, text, audio (member of media.zip or empty). `splits.csv`: item, split. `media.zip`: images,
 spoken captions and feature matrices that the dataset's authors published, not compressed again.
+Where there is something to remark on the data, `remarks.json` lists it.
 """
 
 import io
@@ -17,13 +18,14 @@ from pathlib import Path
 import numpy as np
 
 from crossmodal.errors import CrossmodalError
-from crossmodal.io.files import DAMAGE, read_csv
+from crossmodal.io.files import DAMAGE, read_csv, read_json
 
 SPLITS = ("train", "validation", "test")
 ITEM_COLUMNS = ["id", "category", "labels", "image"]
 CAPTION_COLUMNS = ["id", "item", "text", "audio"]
 SPLIT_COLUMNS = ["item", "split"]
 FILES = ("items.csv", "captions.csv", "splits.csv", "media.zip")
+REMARKS = "remarks.json"  # no step depends on it: a remark alone makes nothing run again
 PREPARED = Path("data/prepared")
 
 
@@ -127,6 +129,15 @@ class Prepared(Items):
                     "splits.csv", f"split {split!r} of {item!r} is not one of {SPLITS}"
                 )
         return found
+
+    @cached_property
+    def remarks(self) -> list[str]:
+        """Remarks on the data, see `Writer.remark`; empty where there are none."""
+        path = self.folder / REMARKS
+        remarks = read_json(path) if path.exists() else []
+        if not isinstance(remarks, list) or not all(isinstance(text, str) for text in remarks):
+            raise self._damage(REMARKS, "is no list of texts")
+        return remarks
 
     def split(self, *names: str) -> list[Item]:
         """Items of the named splits, in the dataset's order."""

@@ -15,17 +15,18 @@ from crossmodal.data.prepared import (
     CAPTION_COLUMNS,
     FILES,
     ITEM_COLUMNS,
+    REMARKS,
     SPLIT_COLUMNS,
     SPLITS,
     Caption,
     Item,
 )
 from crossmodal.errors import CrossmodalError
-from crossmodal.io.files import replacing, write_csv
+from crossmodal.io.files import replacing, write_csv, write_json
 
 
 class Writer:
-    """Collects a dataset and writes its four files when it is complete.
+    """Collects a dataset and writes its files when it is complete.
 
     Whatever later steps could not process is refused, with the id of the item or caption. Use as a
     context manager: if the block or writing fails, nothing is left behind.
@@ -37,6 +38,7 @@ class Writer:
         self.captions: dict[str, Caption] = {}
         self.splits: dict[str, str] = {}
         self.matrices: set[str] = set()
+        self.remarks: list[str] = []
 
     def __enter__(self) -> "Writer":
         with ExitStack() as stack:
@@ -133,6 +135,14 @@ class Writer:
         self._store(f"matrix {name!r}", "published", name, ".npy", stream.getvalue())
         self.matrices.add(name)
 
+    def remark(self, text: str) -> None:
+        """Add a remark on the data, which tables of experiments on it print as a note.
+
+        Args:
+            text: A predicate such as 'has 3 clips without samples'; the dataset is its subject.
+        """
+        self.remarks.append(text)
+
     def _store(self, where: str, folder: str, id: str, suffix: str, content: bytes | None) -> str:
         """Put a file into media.zip under the id, if there is one; its path."""
         member = f"{folder}/{id}{suffix}"
@@ -161,6 +171,9 @@ class Writer:
         captions = ([c.id, c.item, c.text, c.audio] for c in self.captions.values())
         write_csv(self._files["captions.csv"], CAPTION_COLUMNS, captions)
         write_csv(self._files["splits.csv"], SPLIT_COLUMNS, self.splits.items())
+        (self.folder / REMARKS).unlink(missing_ok=True)
+        if self.remarks:
+            write_json(self.folder / REMARKS, self.remarks)
 
     def check(self, counts: dict[str, int] | None) -> None:
         """Check the sizes of the splits, and that no item lacks a caption.

@@ -1,5 +1,8 @@
-"""What must be known to read the published numbers of a table, in words."""
+"""What must be known to read the numbers of a table, in words."""
 
+from typing import Any
+
+from crossmodal.config.experiment import Experiment
 from crossmodal.reporting.rows import Row
 
 
@@ -18,3 +21,21 @@ def notes(rows: list[Row]) -> list[str]:
             found.setdefault(note, []).append(row.label + where)
     parts = (f"{note}: {', '.join(labels)}" for note, labels in found.items())
     return [f"On published numbers. {'; '.join(parts)}."] if found else []
+
+
+def data_remarks(
+    experiments: dict[str, Experiment], runs: dict[str, list[dict[str, Any]]]
+) -> list[str]:
+    """A sentence for each remark on the data that the runs learnt from, see `Writer.remark`.
+
+    Args:
+        experiments: The table's experiments by name.
+        runs: Metrics of each experiment's seeds.
+    """
+    remarks = (
+        f"`{experiments[name].dataset}` {remark}."
+        for name, seeds in runs.items()
+        for run in seeds
+        for remark in run["model"].get("remarks", ())
+    )
+    return [*dict.fromkeys(remarks)]

@@ -7,7 +7,7 @@ from crossmodal.config.experiment import Experiment
 from crossmodal.config.table import Table, column
 from crossmodal.io.files import read_json, write_csv, write_text
 from crossmodal.reporting.chance import chance
-from crossmodal.reporting.notes import notes
+from crossmodal.reporting.notes import data_remarks, notes
 from crossmodal.reporting.rows import make_rows
 from crossmodal.reporting.tables import COLUMNS, to_csv, to_markdown
 from crossmodal.workflow.records import verified
@@ -37,7 +37,8 @@ def tabulate(spec: dict[str, Any], output: Path, numbers: Path, paths: list[Path
     failed = {experiments[n].row(): why for n, why in spec.get("failed", {}).items()}
     named = spec["figures"] | {name: experiment.row() for name, experiment in experiments.items()}
     figures = {} if failed else table.drawn(output.stem, named)
-    remarks = [*spec["departures"], *_missing(failed), *chance(table, experiments, runs)]
+    remarks = [*spec["departures"], *data_remarks(experiments, runs), *_missing(failed)]
+    remarks += chance(table, experiments, runs)
     write_text(output, to_markdown(table, rows, [*remarks, *notes(rows)], figures))
 
 

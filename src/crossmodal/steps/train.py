@@ -90,8 +90,9 @@ def train(
             raise diverged
         best = max(fitted, key=fitted.get)  # of equals the first
         if is_first():
-            made = provenance(spec, read)
-            publish_model(best, output.parent, search=searched, made=made)
+            facts = {"remarks": dataset.remarks} if dataset.remarks else {}
+            facts |= {"search": searched, "made": provenance(spec, read)}
+            publish_model(best, output.parent, **facts)
 
 
 def _searched_there(spec: dict[str, Any], output: Path, seed: int) -> list[Path]:
