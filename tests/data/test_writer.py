@@ -88,6 +88,10 @@ NO_NAMES = [
     "a/",
     "a\nb",
     "a\0b",
+    "a\x1bb",
+    "a\x85b",
+    "a\u2028b",
+    "a\u2029b",
     ".",
     "..\\x",
     "C:\\x",
@@ -110,6 +114,31 @@ def test_an_id_that_is_no_name_for_a_file_is_refused(tmp_path, id):
             write_one_and(add, tmp_path)
         assert f"{id!r}: is not a file name" in str(caught.value)
         assert list(tmp_path.iterdir()) == []
+
+
+NAMES = {
+    "no-break space": "Bildschirmfoto um 3.07\u00a0Uhr",
+    "narrow no-break space": "Screenshot at 3.07.12\u202fPM",
+    "joined emoji": "\U0001f468\u200d\U0001f469\u200d\U0001f467",
+    "Persian non-joiner": "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
+    "right-to-left mark": "\u05e9\u200f1",
+    "soft hyphen": "sea\u00adside",
+    "byte order mark": "\ufeffa",
+    "private use": "\uf8ff",
+    "not in Unicode yet": "\U000e0fff",
+    "decomposed": "cafe\u0301",
+    "dashes": "--help/-rf",
+    "dots": "...a/.b",
+    "255 bytes": "é" * 127 + "a",
+}
+
+
+@pytest.mark.parametrize("id", NAMES.values(), ids=NAMES)
+def test_names_that_file_systems_hold_name_items(tmp_path, id):
+    write_one_and(lambda out: out.item(id, "train", image=b"of it", suffix=".jpg"), tmp_path)
+    prepared = Prepared(tmp_path)
+    assert prepared.items[1].id == id
+    assert prepared.read(prepared.items[1].image) == b"of it"
 
 
 @pytest.mark.parametrize("id", [".", ".."])

@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+import unicodedata
 import zipfile
 from collections import Counter
 from contextlib import ExitStack
@@ -23,6 +24,8 @@ from crossmodal.data.prepared import (
 )
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import replacing, write_csv, write_json
+
+NOT_IN_NAMES = {"Cc", "Cs", "Zl", "Zp"}  # controls, half letters, ends of lines and paragraphs
 
 
 class Writer:
@@ -200,11 +203,13 @@ class Writer:
 
 
 def is_file_name(id: str) -> bool:
-    """Whether an id can name a file, with folders before it or not, on any system."""
+    """Return true if an id can name a file, with folders before it or not, on any system."""
     windows = PureWindowsPath(id)
     parts = (*PurePosixPath(id).parts, *windows.parts)
     stays = parts and not windows.anchor and ".." not in parts and "\\" not in id
-    return bool(id.strip() and id.isprintable() and stays and str(PurePosixPath(id)) == id)
+    # not str.isprintable: the no-break spaces of screenshots and joiners of emoji do not print
+    legal = NOT_IN_NAMES.isdisjoint(map(unicodedata.category, id))
+    return bool(id.strip() and legal and stays and str(PurePosixPath(id)) == id)
 
 
 def _is_writable(text: str) -> bool:
