@@ -54,6 +54,11 @@ def encode(tmp_path):
         ("I can't see the man's hat", "i|ca|n't|see|the|man|'s|hat"),
         ('a "no entry" sign', "a|``|no|entry|''|sign"),
         ("wait ... at 5:30 p.m. today", "wait|...|at|5:30|p.m|.|today"),
+        ("I can’t see the man’s hat", "i|ca|n't|see|the|man|'s|hat"),
+        ("红色圆形。 tシャツ", "红|色|圆|形|。|t|シ|ャ|ツ"),
+        ("एक कुत्ता है। दो", "एक|कुत्ता|है|।|दो"),
+        ("هل هذه قطة؟", "هل|هذه|قطة|؟"),
+        ("«черный кот» — здесь", "«|черный|кот|»|—|здесь"),
         ("\u00a0black-and-white \uff24\uff4f\uff47\ufb01sh !", "black-and-white|dogfish|!"),
     ],
 )

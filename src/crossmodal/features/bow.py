@@ -6,8 +6,6 @@ contain it, the three weightings are tf, [tf > 0] and, with rows of length one,
     x_j = tf(d, j) (ln((1 + n) / (1 + df(j))) + 1).
 """
 
-import re
-import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -19,11 +17,10 @@ from crossmodal.data.feature_file import FeatureFile
 from crossmodal.data.prepared import Caption, Item, Items, Prepared, item_of
 from crossmodal.features._stop_words import STOP_WORDS
 from crossmodal.features._texts import TextFeature
+from crossmodal.features._words import words
 from crossmodal.options import Count
 from crossmodal.resources.needs import Resources
 from crossmodal.resources.sizes import Extent, RowSize
-
-WORD = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
 
 
 class BagOfWords(TextFeature):
@@ -97,11 +94,15 @@ class BagOfWords(TextFeature):
         """Words of a document."""
         captions = [row] if isinstance(row, Caption) else dataset.captions_of[row.id]
         text = " ".join(caption.text for caption in captions)
-        words = WORD.findall(unicodedata.normalize("NFKC", text).lower())
-        words = [word for word in words if not word.isdigit()]
-        if self.options.stop_words:
-            words = [word for word in words if len(word) > 1 and word not in STOP_WORDS]
-        return words
+        return [word for word in words(text) if self._counts(word)]
+
+    def _counts(self, word: str) -> bool:
+        """Return whether a word is none of those that are left out."""
+        if word.isdigit():
+            return False
+        if not self.options.stop_words:
+            return True
+        return word not in STOP_WORDS and not (word.isascii() and len(word) == 1)
 
     def row_size(self, extent: Extent, sources: dict[str, RowSize]) -> RowSize:
         """A column for each word."""

@@ -1,11 +1,11 @@
 """Captions as sequences of word ids.
 
-A caption is split into sentences, and these into words and punctuation marks, as NLTK does. A
-regular expression finds the sentences, so that NLTK's sentence model need not be downloaded.
+A caption is split into sentences, and these into words and punctuation marks, as NLTK does; of
+scripts without spaces each character is a word. A regular expression finds the sentences, so that
+NLTK's sentence model need not be downloaded.
 """
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -17,6 +17,7 @@ from crossmodal.data.feature import Feature
 from crossmodal.data.feature_file import FeatureFile
 from crossmodal.data.prepared import Caption, Items, Prepared
 from crossmodal.errors import CrossmodalError
+from crossmodal.features._words import apart, normalised
 from crossmodal.options import Count, Strict
 from crossmodal.resources.sizes import Extent, RowSize
 
@@ -99,6 +100,6 @@ def tokenise(text: str, lower: bool) -> list[str]:
     """Words and punctuation marks of a text."""
     from nltk.tokenize import NLTKWordTokenizer
 
-    text = unicodedata.normalize("NFKC", text).strip()
+    text = apart(normalised(text)).strip()
     sentences = SENTENCE_END.split(text.lower() if lower else text)
     return [word for sentence in sentences for word in NLTKWordTokenizer().tokenize(sentence)]
