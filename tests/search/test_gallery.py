@@ -91,3 +91,10 @@ def test_folders_without_items_are_refused(holiday, tmp_path):
     (holiday / "days/more.txt").write_bytes(b"\xff")
     with pytest.raises(CrossmodalError, match=r"more\.txt: cannot be read as UTF-8"):
         FolderGallery(holiday / "days", "text").embed(Model())
+
+
+def test_a_linked_folder_is_searched(holiday, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere/far.PNG").touch()
+    (holiday / "linked").symlink_to(tmp_path / "elsewhere")
+    assert FolderGallery(holiday, "image").media("linked/far.PNG") == b""

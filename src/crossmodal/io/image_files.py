@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from crossmodal.errors import CrossmodalError
+from crossmodal.io.suffixes import PICTURES
 
-# not PostScript and the like, which Pillow would have another program run
-FORMATS = ("JPEG", "PNG", "GIF", "BMP", "TIFF", "WEBP", "PPM", "AVIF", "HEIF")
+FORMATS = tuple(PICTURES)
 PIXELS = 100_000_000
 ORIENTATION = 0x0112
 HEIF = "pillow_heif"  # Pillow reads all other formats itself

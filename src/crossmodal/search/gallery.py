@@ -11,16 +11,9 @@ from crossmodal.data.feature_file import Ragged
 from crossmodal.data.feature_reader import read_features
 from crossmodal.data.prepared import Prepared
 from crossmodal.errors import CrossmodalError
+from crossmodal.io.folders import list_files
+from crossmodal.io.suffixes import SUFFIXES
 from crossmodal.learning.model import ARGUMENTS, Model
-
-SUFFIXES = {
-    "image": (
-        *(".avif", ".bmp", ".gif", ".heic", ".heif", ".jpeg", ".jpg"),
-        *(".png", ".ppm", ".tif", ".tiff", ".webp"),
-    ),
-    "text": (".txt",),
-    "speech": (".aif", ".aiff", ".flac", ".mp3", ".oga", ".ogg", ".opus", ".wav"),
-}
 
 
 class Gallery(ABC):
@@ -121,8 +114,8 @@ class SplitGallery(Gallery):
 class FolderGallery(Gallery):
     """The files of a folder and of all folders in it; of text files, the lines.
 
-    An id is the path of the file in the folder; of a line, also its number. Hidden files do not
-    count.
+    An id is the path of the file in the folder; of a line, also its number. Links are followed;
+    hidden files do not count.
 
     Args:
         folder: The folder.
@@ -136,13 +129,11 @@ class FolderGallery(Gallery):
         self.name, self.modality, self._folder = str(folder), modality, folder
         if not folder.is_dir():
             raise CrossmodalError(f"{folder}: is no folder; name one with --in")
-        self._files = sorted(
-            path
-            for path in folder.rglob("*")
+        self._files = [
+            folder / path
+            for path in list_files(folder).files
             if path.suffix.lower() in SUFFIXES[modality]
-            and not any(part.startswith(".") for part in path.relative_to(folder).parts)
-            and path.is_file()
-        )
+        ]
         if not self._files:
             raise CrossmodalError(
                 f"{folder}: no {modality} is here; looked for {', '.join(SUFFIXES[modality])}"
