@@ -1,6 +1,6 @@
 import pytest
 
-from crossmodal.config.yaml_text import refuse_repeats
+from crossmodal.config.yaml_text import read_yaml
 from crossmodal.errors import CrossmodalError
 
 
@@ -8,7 +8,7 @@ def test_a_key_that_is_there_twice_is_told_with_both_lines(tmp_path):
     path = tmp_path / "params.yaml"
     path.write_text("a: {b: {c: 1}}\nlist:\n- d: 3\n  e: 1\n  d: 2\n")
     with pytest.raises(CrossmodalError, match="line 5: key 'd' is there already, in line 3"):
-        refuse_repeats(path)
+        read_yaml(path)
 
 
 @pytest.mark.parametrize("text", ["a: &x {c: 1}\nb: *x\n", "a: {c: &y 1}\n"])
@@ -16,4 +16,4 @@ def test_an_anchor_is_refused_with_the_reason(tmp_path, text):
     path = tmp_path / "params.yaml"
     path.write_text(text)
     with pytest.raises(CrossmodalError, match=r"line 1: '[xy]' is an anchor.*dvc exp run -S"):
-        refuse_repeats(path)
+        read_yaml(path)

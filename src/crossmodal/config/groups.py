@@ -24,9 +24,9 @@ def lineage(name: str, parents: Mapping[str, str | None], where: str) -> list[st
     Raises:
         CrossmodalError: If one of them is unknown, or based on itself.
     """
-    found = [name]
-    while parent := parents.get(found[0]):
-        if parent not in parents:
+    found, names = [name], list(parents)
+    while (parent := parents.get(found[0])) is not None:
+        if parent not in names:  # a list or a mapping, which has no hash, too
             others = parents.keys() - {found[0]}
             raise CrossmodalError(f"params.yaml: {where}.{found[0]}: {unknown(parent, others)}")
         if parent in found:

@@ -7,9 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from crossmodal.config.yaml_text import refuse_repeats
+from crossmodal.config.yaml_text import read_yaml
 from crossmodal.errors import CrossmodalError
 
 # the beginning of a message: key paths in it are those of all files together
@@ -36,8 +34,7 @@ def naming(files: Sequence[Path]) -> Iterator[None]:
 
 
 def _content(path: Path) -> dict[str, Any]:
-    refuse_repeats(path)
-    content = yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
+    content = read_yaml(path)
     if not isinstance(content, dict | None):
         raise CrossmodalError(f"{path}: holds no keys, but {content!r:.40}")
     return content or {}

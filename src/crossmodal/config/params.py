@@ -15,6 +15,7 @@ from crossmodal.config.estimates import Estimates
 from crossmodal.config.facts import Facts, FeatureFacts
 from crossmodal.config.overlays import naming, read_files
 from crossmodal.config.sections import Sections
+from crossmodal.config.yaml_text import refuse_other_types
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import digest, write_text
 from crossmodal.resources.needs import Resources
@@ -179,6 +180,7 @@ def parse(config: dict[str, Any], checked: Path | None = None) -> Params:
     Raises:
         CrossmodalError: One line per finding, with key path, value and what is allowed.
     """
+    refuse_other_types(config)
     try:
         params = Params.model_validate(config)
     except ValidationError as error:

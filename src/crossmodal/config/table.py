@@ -59,7 +59,9 @@ def _listed(text: Any) -> Any:
 def _labelled(methods: Any) -> Any:
     """Methods by label, which is their name where there is just a list of them."""
     names = _listed(methods)
-    return dict(zip(names, names, strict=True)) if isinstance(names, list) else names
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        return names  # the schema reports what is wrong
+    return dict(zip(names, names, strict=True))
 
 
 _Listed, _Labelled = BeforeValidator(_listed), BeforeValidator(_labelled)

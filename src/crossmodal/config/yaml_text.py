@@ -1,14 +1,17 @@
-"""What YAML allows and params.yaml must not hold, since it would be lost without a word."""
+"""What YAML allows and params.yaml must not hold: lost without a word, or no plain data."""
 
 from pathlib import Path
+from typing import Any
 
 import yaml
 
 from crossmodal.errors import CrossmodalError
 
+DEEPEST = 50  # lists and mappings inside of each other; parsers crash on some thousands
 
-def refuse_repeats(path: Path) -> None:
-    """Check that a YAML file has no key twice and no anchor.
+
+def read_yaml(path: Path) -> Any:
+    """Return the content of a YAML file that has no key twice and no anchor.
 
     Readers would drop the first one of two keys. DVC writes an override into the one mapping that
     all aliases of an anchor share, so that it changes more than it says, or nothing.
@@ -18,8 +21,9 @@ def refuse_repeats(path: Path) -> None:
     """
     try:
         text = path.read_text(encoding="utf-8")
-        anchored = [e for e in yaml.parse(text, yaml.CSafeLoader) if getattr(e, "anchor", None)]
-        todo = [] if anchored else [yaml.compose(text, yaml.CSafeLoader)]
+        _refuse_anchors(path, text)
+        _refuse_repeats(path, yaml.compose(text, yaml.CSafeLoader))
+        return yaml.load(text, yaml.CSafeLoader)
     except OSError as error:
         raise CrossmodalError(f"{path}: {error.strerror}; go to the folder that has it") from error
     except yaml.MarkedYAMLError as error:
@@ -27,12 +31,28 @@ def refuse_repeats(path: Path) -> None:
         raise CrossmodalError(f"{path}: line {line}: {error.problem}") from error
     except (ValueError, yaml.YAMLError) as error:
         raise CrossmodalError(f"{path}: {error}") from error
-    for event in anchored:
-        raise CrossmodalError(
-            f"{path}: line {event.start_mark.line + 1}: {event.anchor!r} is an anchor or an alias: "
-            "`dvc exp run -S` would change all that share it; name what both have in common with "
-            "`base`, or `of` in a group's rows"
-        )
+
+
+def _refuse_anchors(path: Path, text: str) -> None:
+    """Check that a text has no anchors, and no deeper values than parsers survive."""
+    depth = 0
+    for event in yaml.parse(text, yaml.CSafeLoader):
+        starts = isinstance(event, yaml.CollectionStartEvent)
+        depth += starts - isinstance(event, yaml.CollectionEndEvent)
+        line = event.start_mark.line + 1
+        if depth > DEEPEST:
+            raise CrossmodalError(f"{path}: line {line}: more than {DEEPEST} brackets are open")
+        if anchor := getattr(event, "anchor", None):
+            raise CrossmodalError(
+                f"{path}: line {line}: {anchor!r} is an anchor or an alias: `dvc exp run -S` would "
+                "change all that share it; name what both have in common with `base`, or `of` in a "
+                "group's rows"
+            )
+
+
+def _refuse_repeats(path: Path, root: yaml.Node | None) -> None:
+    """Check that no mapping has a key twice."""
+    todo = [root]
     while todo:
         node = todo.pop()
         if isinstance(node, yaml.MappingNode):
@@ -47,3 +67,29 @@ def refuse_repeats(path: Path) -> None:
                 todo.append(value)
         elif isinstance(node, yaml.SequenceNode):
             todo += node.value
+
+
+def refuse_other_types(value: Any, where: str = "") -> None:
+    """Check that a value is plain data: YAML has dates, bytes, and keys of any type too.
+
+    Args:
+        value: Content of a file.
+        where: Its key path.
+
+    Raises:
+        CrossmodalError: With the key path of what is neither a list, a mapping from texts, a text,
+            a number, a boolean nor null.
+    """
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            path = f"{where}.{key}".lstrip(".")
+            if not isinstance(key, str):
+                raise CrossmodalError(f"params.yaml: {path}: the key {key!r} is no text; quote it")
+            refuse_other_types(inner, path)
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            refuse_other_types(inner, f"{where}.{number}")
+    elif not isinstance(value, str | int | float | None):
+        raise CrossmodalError(
+            f"params.yaml: {where}: {value!r} is neither text nor number; if it is text, quote it"
+        )
