@@ -1,31 +1,48 @@
 """Items, captions and files that a user's CSV names, checked as a whole."""
 
-import hashlib
 import warnings
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from crossmodal.data.prepared import SPLITS
 from crossmodal.data.writer import is_file_name
 from crossmodal.datasets._duplicates import Fingerprints
+from crossmodal.datasets._own_items import Items, remarks, stating, warn_of_labels
+from crossmodal.datasets._own_media import File, Media, decode
 from crossmodal.errors import CrossmodalError
-from crossmodal.io.image_files import read_image
 from crossmodal.io.progress import track
-from crossmodal.io.sound_files import decode_speech
-from crossmodal.io.spreadsheets import Findings, Row, read_rows
+from crossmodal.io.spreadsheets import Findings, Row, RowError, read_rows
 
 MODALITIES = ("image", "text", "speech")
 COLUMNS = ("id", *MODALITIES, "labels", "split")
 RENAMED = {"audio": "speech"}
 OF_ITEM = ("image", "labels", "split")  # the same in all rows of an item
-SEPARATORS = ",/|\t"  # that people may have meant to separate labels
-
-Items = dict[str, list[Row]]  # rows of each item, by id
 
 
-def read_table(path: Path) -> tuple[Items, Fingerprints]:
-    """The items of a CSV, in its order, and what tells equal ones; every file has been decoded.
+@dataclass
+class Table:
+    """A CSV that was read.
+
+    Args:
+        items: Rows of each item, in the order of the CSV.
+        remarks: Remarks on the data, see `Writer.remark`.
+        prints: What tells equal items.
+    """
+
+    items: Items
+    remarks: list[str] = field(default_factory=list)
+    prints: Fingerprints = field(default_factory=Fingerprints)
+
+
+def read_table(path: Path, media: Media, skip_bad: bool) -> Table:
+    """Read the items of a CSV, and decode every file that they name.
+
+    Args:
+        path: The CSV.
+        media: Finds the files.
+        skip_bad: Whether files that cannot be read are left out, and items that then lack
+            something.
 
     Raises:
         CrossmodalError: With all that is wrong, by row and column.
@@ -39,16 +56,26 @@ def read_table(path: Path) -> tuple[Items, Fingerprints]:
             f"{path}: has the columns {', '.join(columns)}; need id and two of "
             f"{', '.join(MODALITIES)}"
         )
-    findings, prints = Findings(), Fingerprints()
-    items = _grouped(rows, findings)
-    for group in items.values():
+    if not media.root.is_dir():
+        reason = "in which its files are looked up, is no folder; correct `root`"
+        raise CrossmodalError(f"{path}: {media.root}, {reason}")
+    findings = Findings()
+    table = Table(_grouped(rows, findings))
+    for group in table.items.values():
         for column in columns:
             with findings.collect():
                 _check_column(column, group)
-    _read_files(rows, findings, prints)
+    bad = _read_files(rows, media, findings, table)
+    findings.errors += [] if skip_bad else bad.values()
     findings.report()
-    _warn_of_labels(path, items)
-    return items, prints
+    if bad:
+        _leave_out(bad, media, table)
+    for id, group in table.items.items():
+        for _, file in (file for row in group for file in media.files(row)):
+            table.prints.name(id, file)
+    table.remarks += remarks(table.items)
+    warn_of_labels(path, table.items)
+    return table
 
 
 def named_rows(path: Path) -> list[Row]:
@@ -56,30 +83,9 @@ def named_rows(path: Path) -> list[Row]:
     return read_rows(path, COLUMNS, RENAMED)
 
 
-def media_paths(row: Row) -> Iterator[tuple[str, Path]]:
-    """The files that a row names, with their columns.
-
-    Raises:
-        CrossmodalError: If one is outside of the CSV's folder.
-    """
-    yield from ((column, row.path(column)) for column in ("image", "speech") if row[column])
-
-
-def stating(rows: list[Row], column: str) -> Row:
-    """The row of an item that states what belongs to the item."""
-    return next((row for row in rows if row[column]), rows[0])
-
-
-def labels_of(rows: list[Row]) -> tuple[str, ...]:
-    """Labels of an item."""
-    names = map(str.strip, stating(rows, "labels")["labels"].split(";"))
-    return tuple(filter(None, names))
-
-
 def _grouped(rows: list[Row], findings: Findings) -> Items:
-    """Rows of each item; captions must differ."""
+    """Rows of each item."""
     items: Items = {}
-    captions: dict[tuple[str, ...], Row] = {}
     for row in rows:
         with findings.collect():
             if not row["id"]:
@@ -87,11 +93,6 @@ def _grouped(rows: list[Row], findings: Findings) -> Items:
             if not is_file_name(row["id"]):
                 raise row.error("id", f"{row['id']!r} cannot name a file; choose another name")
             items.setdefault(row["id"], []).append(row)
-            first = captions.setdefault((row["id"], row["text"], row["speech"]), row)
-            if first is not row:
-                raise row.error(
-                    "id", f"{row['id']!r} is also in row {first.number}, with the same caption"
-                )
     return items
 
 
@@ -111,64 +112,62 @@ def _check_column(column: str, rows: list[Row]) -> None:
         raise first.error("split", f"{first['split']!r} is not one of {', '.join(SPLITS)}")
 
 
-def _read_files(rows: list[Row], findings: Findings, prints: Fingerprints) -> None:
-    """Decode each file that the rows name, several at a time."""
-    named: dict[tuple[str, Path], Row] = {}
+def _read_files(
+    rows: list[Row], media: Media, findings: Findings, table: Table
+) -> dict[File, RowError]:
+    """Decode each file that the rows name, several at a time; those that cannot be read."""
+    first: dict[File, Row] = {}
     for row in rows:
         with findings.collect():
-            for column, path in media_paths(row):
-                named.setdefault((column, path), row)
-                prints.name(row["id"], path)
-    with ThreadPoolExecutor() as pool:
-        read = pool.map(lambda one: _read_file(*one, findings, prints), named.items())
-        for _ in track(read, len(named), f"read the files of {rows[0].table}"):
-            pass
+            for file in media.files(row):
+                first.setdefault(file, row)
+    bad: dict[File, RowError] = {}
+    silent = Findings()
 
-
-def _read_file(file: tuple[str, Path], row: Row, findings: Findings, prints: Fingerprints) -> None:
-    column, path = file
-    with findings.collect():
-        if not path.resolve().is_relative_to(row.table.parent.resolve()):
-            raise row.error(
-                column,
-                f"{path} is a link to {path.resolve()}, outside the folder {row.table.parent}; put "
-                "the file there",
-            )
+    def read(file: File) -> None:
+        column, path = file
         try:
-            content = path.read_bytes()
-            picture = read_image(content, str(path)) if column == "image" else None
-            if not picture:
-                decode_speech(content, str(path))
-            prints.add(path, hashlib.sha256(content).hexdigest(), picture)
-        except OSError as error:
-            raise row.error(column, f"{path}: {error.strerror}; correct the path") from error
+            content = decode(path, column)
         except CrossmodalError as error:
-            raise row.error(column, str(error)) from error
+            bad[file] = first[file].error(column, str(error))
+            return
+        table.prints.add(path, content.digest, content.picture)
+        if content.samples == 0:
+            silent.errors.append(first[file].error(column, f"{path}: has no samples"))
+
+    with ThreadPoolExecutor() as pool:
+        for _ in track(pool.map(read, first), len(first), f"read the files of {rows[0].table}"):
+            pass
+    if silent.errors:
+        warnings.warn(str(silent), stacklevel=2)
+        table.remarks.append(f"has {len(silent.errors):,} sound files without samples")
+    return bad
 
 
-def _warn_of_labels(path: Path, items: Items) -> None:
-    """Warn of labels that may be one, or several."""
-    counts: dict[str, int] = {}
-    for rows in items.values():
-        for label in labels_of(rows):
-            counts[label] = counts.get(label, 0) + 1
-    found = [
-        f"{label!r} has a separator; labels are separated by ';'"
-        for label in counts
-        if {*SEPARATORS} & {*label}
-    ]
-    forms: dict[str, str] = {}
-    for label in counts:
-        for other in {forms.setdefault(form, label) for form in _forms(label)} - {label}:
-            found.append(f"{other!r} ({counts[other]}) and {label!r} ({counts[label]})")
-    if found:
-        warnings.warn(
-            f"{path}: column 'labels': are these meant so? {'; '.join(found)}", stacklevel=2
-        )
+def _leave_out(bad: dict[File, RowError], media: Media, table: Table) -> None:
+    """Leave out files that cannot be read, and items that then lack something.
+
+    Raises:
+        CrossmodalError: If no item is left.
+    """
+    items = {id: [_emptied(row, bad, media) for row in rows] for id, rows in table.items.items()}
+    left = {id: rows for id, rows in items.items() if _is_whole(rows)}
+    reasons = str(Findings(bad.values()))
+    if not left:
+        raise CrossmodalError(reasons)
+    warnings.warn(f"left out, since they cannot be read:\n{reasons}", stacklevel=2)
+    lost = f"lacks {len(bad):,} files that cannot be read"
+    lost += f", and {len(items) - len(left):,} of {len(items):,} items that need them"
+    table.items = left
+    table.remarks.append(lost)
 
 
-def _forms(label: str) -> set[str]:
-    """What labels have in common that differ in case, or in a letter where they are long."""
-    label = label.casefold()
-    places = [place for place, sign in enumerate(label) if sign.isalpha() and len(label) > 3]
-    return {label, *(label[:place] + label[place + 1 :] for place in places)}
+def _emptied(row: Row, bad: dict[File, RowError], media: Media) -> Row:
+    """A row without the files that cannot be read."""
+    columns = (column for column, path in media.files(row) if (column, path) in bad)
+    return replace(row, values=row.values | dict.fromkeys(columns, ""))
+
+
+def _is_whole(rows: list[Row]) -> bool:
+    """Whether an item has something of each modality that is a column."""
+    return all(stating(rows, m)[m] for m in MODALITIES if m in rows[0].values)

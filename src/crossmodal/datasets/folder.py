@@ -5,43 +5,40 @@ two of `image`, `text` and `speech` are needed:
 
 - `id`: name of the item;
 - `text`: what the caption says;
-- `speech`: path of the spoken caption, from the CSV's folder;
-- `image`: path of the item's image, from the CSV's folder;
+- `speech`: path of the spoken caption;
+- `image`: path of the item's image;
 - `labels`: separated by `;`, the first is the item's category;
 - `split`: train, validation or test; without the column, splits are drawn.
 
 The last three belong to the item: they may stay empty in all of its rows but one. An item has
 something of each of `image`, `text` and `speech` that is a column; a row that has neither text nor
-speech is no caption. Items that share a file, or have nearly the same picture, belong in one split.
+speech is no caption, and identical captions of an item are one. Items that share a file, or have
+nearly the same picture, belong in one split.
 """
 
+import os
 import warnings
+from collections import Counter
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-import numpy as np
 from pydantic import Field, model_validator
 
 from crossmodal.data.dataset import Dataset
 from crossmodal.data.prepared import SPLITS
 from crossmodal.data.writer import Writer
-from crossmodal.datasets._duplicates import Fingerprints
-from crossmodal.datasets._own_table import (
-    Items,
-    labels_of,
-    media_paths,
-    named_rows,
-    read_table,
-    stating,
-)
+from crossmodal.datasets._own_items import captions_of, labels_of, stating
+from crossmodal.datasets._own_media import Media
+from crossmodal.datasets._own_splits import drawn_splits, parted, stated_splits
+from crossmodal.datasets._own_table import Table, named_rows, read_table
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.progress import track
-from crossmodal.io.spreadsheets import Findings, Row
 from crossmodal.options import Strict
 from crossmodal.resources.sizes import Extent
 
 Part = Annotated[float, Field(gt=0, lt=1)]
-NAMED = 10  # items in a warning
+PARTED = "that are equal or nearly equal to items of another split"
 
 
 class Folder(Dataset):
@@ -59,9 +56,19 @@ class Folder(Dataset):
         )
         seed: int = Field(ge=0, description="Seed of the draw.")
         duplicates: Literal["refuse", "warn"] = Field(
-            description="Items of different splits that share a file or have nearly the same "
-            "picture: 'refuse' stops with their list, 'warn' only names them. Drawn splits keep "
-            "them together."
+            description="Items that share a file or have nearly the same picture: 'refuse' stops "
+            "where a column `split` parts them, and draws them into one split; 'warn' names those "
+            "that are parted, and draws only those that share a file into one split."
+        )
+        root: str | None = Field(
+            None,
+            description="Folder in which relative paths of the CSV are looked up, relative to the "
+            "project's folder or absolute; null: the CSV's own folder.",
+        )
+        skip_bad: bool = Field(
+            False,
+            description="Whether files that cannot be read are left out, with the items that need "
+            "them, and counted in tables; otherwise they are refused.",
         )
 
         @model_validator(mode="after")
@@ -78,33 +85,20 @@ class Folder(Dataset):
         """The CSV."""
         return Path(self.options.csv)
 
+    @cached_property
+    def media(self) -> Media:
+        """The files that the CSV names."""
+        root = self.options.root
+        return Media(self.csv.parent if root is None else Path(root))
+
     def counts(self) -> None:
         """Any number of items will do."""
-
-    def departure(self) -> str:
-        """How many items have no label, and how many rows no text; empty: none."""
-        try:
-            rows = named_rows(self.csv)
-        except CrossmodalError:  # which `prepare` tells
-            return ""
-        ids = {row["id"] for row in rows}
-        unlabelled = ids - {row["id"] for row in rows if row["labels"]}
-        silent = [row for row in rows if "text" in row.values and not row["text"]]
-        spoken = sum(bool(row["speech"]) for row in silent)
-        said = {
-            f"of {len(ids):,} items without labels, which methods that learn from labels leave out "
-            "or take as of no category": len(unlabelled) if unlabelled != ids else 0,
-            "rows without text or speech, which are no captions": len(silent) - spoken,
-            "spoken captions without text, which have no words": spoken,
-        }
-        parts = [f"{count:,} {what}" for what, count in said.items() if count]
-        return f"has {'; '.join(parts)}" if parts else ""
 
     def extent(self) -> Extent:
         """Items and captions of the CSV, means of the files it names; any size without a CSV."""
         try:
             rows = named_rows(self.csv)
-            named = [found for row in rows for found in media_paths(row)]
+            named = [file for row in rows for file in self.media.files(row)]
         except CrossmodalError:
             rows, named = [], []
         if not rows:
@@ -113,7 +107,7 @@ class Folder(Dataset):
         parts = {split: int(getattr(options, split) * len(ids)) for split in ("validation", "test")}
         sizes: dict[str, list[int]] = {"image": [], "speech": []}
         for column, path in named:
-            sizes[column].append(path.stat().st_size if path.is_file() else 0)
+            sizes[column].append(path.stat().st_size if os.path.isfile(path) else 0)
         return Extent(
             {"train": len(ids) - sum(parts.values()), **parts},
             captions=len(rows) / len(ids),
@@ -126,88 +120,38 @@ class Folder(Dataset):
     def files(self) -> list[Path]:
         """The CSV and those of its files that exist; `prepare` reports the missing ones."""
         try:
-            named = [path for row in named_rows(self.csv) for _, path in media_paths(row)]
+            named = [path for row in named_rows(self.csv) for _, path in self.media.files(row)]
         except CrossmodalError:
             named = []
-        return [path for path in dict.fromkeys([self.csv, *named]) if path.is_file()]
+        return [path for path in dict.fromkeys([self.csv, *named]) if os.path.isfile(path)]
 
     def prepare(self, raw: Path, out: Writer) -> None:
         """Read the CSV and the files it names; nothing is read from `raw`."""
-        items, prints = read_table(self.csv)
-        splits = self._splits(items, prints)
-        for id, rows in track(items.items(), len(items), f"prepare {self.csv}"):
+        table = read_table(self.csv, self.media, self.options.skip_bad)
+        splits = self._splits(table)
+        for id, rows in track(table.items.items(), len(table.items), f"prepare {self.csv}"):
             labels = labels_of(rows)
-            image, suffix = _media(stating(rows, "image"), "image")
+            image, suffix = self.media.read(stating(rows, "image"), "image")
             out.item(id, splits[id], labels[0] if labels else "", labels, image, suffix)
-            for number, row in enumerate(rows):
-                speech, suffix = _media(row, "speech")
-                if row["text"] or speech:
-                    out.caption(f"{id}#{number}", id, row["text"], speech, suffix)
+            for number, row in captions_of(rows).items():
+                speech, suffix = self.media.read(row, "speech")
+                out.caption(f"{id}#{number}", id, row["text"], speech, suffix)
+        for remark in table.remarks:
+            out.remark(remark)
 
-    def _splits(self, items: Items, prints: Fingerprints) -> dict[str, str]:
-        """Split of each item, as its column says or by a draw."""
-        stated = {id: stating(rows, "split") for id, rows in items.items()}
-        if any("split" in row.values for row in stated.values()):
-            splits = {id: row["split"] for id, row in stated.items()}
-            self._check_leaks(stated, splits, prints)
-        else:
-            splits = self._drawn([*items], prints.groups())
-        for split in SPLITS:
-            if split not in splits.values():
-                raise CrossmodalError(f"{self.csv}: no item for split {split!r}; add some")
+    def _splits(self, table: Table) -> dict[str, str]:
+        """Split of each item, as its rows say or by a draw."""
+        options, refuse = self.options, self.options.duplicates == "refuse"
+        shares = {"validation": options.validation, "test": options.test}
+        stated = stated_splits(self.csv, table)
+        splits = stated or drawn_splits(self.csv, table, shares, options.seed, near=refuse)
+        if stated or not refuse:
+            findings, items = parted(table, splits)
+            if refuse:
+                findings.report()
+            elif items:
+                warnings.warn(str(findings), stacklevel=2)
+                table.remarks.append(f"has {items:,} items {PARTED}")
+        sizes = Counter(splits.values())
+        print(f"{self.csv}: " + ", ".join(f"{sizes[split]:,} {split} items" for split in SPLITS))
         return splits
-
-    def _check_leaks(
-        self, rows: dict[str, Row], splits: dict[str, str], prints: Fingerprints
-    ) -> None:
-        """Refuse, or warn of, equal items in different splits."""
-        findings = Findings()
-        for first, second in dict.fromkeys(prints.pairs()):
-            with findings.collect():
-                if splits[first] != splits[second]:
-                    raise rows[second].error(
-                        "split",
-                        f"{second!r} ({splits[second]}) is equal or nearly equal to {first!r} "
-                        f"({splits[first]}); put both into one split, or set `duplicates: warn`",
-                    )
-        try:
-            findings.report()
-        except CrossmodalError as error:
-            if self.options.duplicates == "refuse":
-                raise
-            warnings.warn(str(error), stacklevel=2)
-
-    def _drawn(self, ids: list[str], groups: dict[str, str]) -> dict[str, str]:
-        """A draw of the shares that are wanted; equal items go together.
-
-        Args:
-            ids: All items.
-            groups: The group of each item that equals another one.
-        """
-        order = np.random.default_rng(self.options.seed).permutation(ids).tolist()
-        members: dict[str, list[str]] = {}
-        for id in order:
-            members.setdefault(groups.get(id, id), []).append(id)
-        splits = dict.fromkeys(ids, "train")
-        for split in ("validation", "test"):
-            room = max(1, int(getattr(self.options, split) * len(ids)))
-            for group in [*members]:
-                if len(members[group]) <= room:
-                    room -= len(members[group])
-                    splits |= dict.fromkeys(members.pop(group), split)
-        if groups:
-            named = ", ".join([*groups][:NAMED]) + (", ..." if len(groups) > NAMED else "")
-            warnings.warn(
-                f"{self.csv}: {len(groups)} items are equal or nearly equal to others and stay in "
-                f"their split: {named}",
-                stacklevel=2,
-            )
-        return splits
-
-
-def _media(row: Row, column: str) -> tuple[bytes | None, str]:
-    """Content and suffix of the file that a column names, if it names one."""
-    if not row[column]:
-        return None, ""
-    path = row.path(column)
-    return path.read_bytes(), path.suffix

@@ -2,10 +2,10 @@
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path, PureWindowsPath
+from pathlib import Path
 
 from crossmodal.errors import CrossmodalError
 
@@ -29,8 +29,8 @@ class RowError(CrossmodalError):
 class Findings:
     """Collects what is wrong with a CSV, to report it at once."""
 
-    def __init__(self) -> None:
-        self.errors: list[RowError] = []
+    def __init__(self, errors: Iterable[RowError] = ()) -> None:
+        self.errors = [*errors]
 
     @contextmanager
     def collect(self) -> Iterator[None]:
@@ -40,18 +40,21 @@ class Findings:
         except RowError as error:
             self.errors.append(error)
 
-    def report(self) -> None:
-        """Raise what was found, in the order of the rows.
-
-        Raises:
-            CrossmodalError: One line per finding, `SHOWN` at most; if there is any.
-        """
-        if not self.errors:
-            return
+    def __str__(self) -> str:
+        """One line per finding in the order of the rows, `SHOWN` at most."""
         ordered = sorted(self.errors, key=lambda error: (error.number, str(error)))
         more = len(ordered) - SHOWN
         lines = [str(error) for error in ordered[:SHOWN]]
-        raise CrossmodalError("\n".join([*lines, f"and {more} more"] if more > 0 else lines))
+        return "\n".join([*lines, f"and {more} more"] if more > 0 else lines)
+
+    def report(self) -> None:
+        """Raise what was found.
+
+        Raises:
+            CrossmodalError: See `__str__`; if there is any.
+        """
+        if self.errors:
+            raise CrossmodalError(str(self))
 
 
 @dataclass(frozen=True)
@@ -75,20 +78,6 @@ class Row:
     def error(self, column: str, reason: str) -> RowError:
         """An error that names file, row and column."""
         return RowError(self.table, self.number, f", column {column!r}: {reason}")
-
-    def path(self, column: str) -> Path:
-        """The file that a column names, from the CSV's folder, with slashes or backslashes.
-
-        Raises:
-            RowError: If it is outside of the folder.
-        """
-        name = PureWindowsPath(self[column])
-        if name.anchor or ".." in name.parts:
-            raise self.error(
-                column,
-                f"{self[column]!r} is outside the folder {self.table.parent}; put the file there",
-            )
-        return self.table.parent.joinpath(*name.parts)
 
 
 def read_rows(

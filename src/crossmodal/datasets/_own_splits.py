@@ -1,0 +1,115 @@
+"""Splits of a user's own items, stated or drawn; equal items belong in one of them."""
+
+import warnings
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+from crossmodal.data.prepared import SPLITS
+from crossmodal.datasets._duplicates import grouped
+from crossmodal.datasets._own_items import stating
+from crossmodal.datasets._own_table import Table
+from crossmodal.errors import CrossmodalError
+from crossmodal.io.spreadsheets import Findings
+
+NAMED = 10  # items in a warning
+LARGEST = 5  # groups in a message
+OWN = "write a column `split`"
+
+
+def stated_splits(csv: Path, table: Table) -> dict[str, str]:
+    """Return the split of each item, as its rows state it; empty without such a column.
+
+    Raises:
+        CrossmodalError: If a split has no item.
+    """
+    stated = {id: stating(rows, "split") for id, rows in table.items.items()}
+    splits = {id: row["split"] for id, row in stated.items() if "split" in row.values}
+    for split in SPLITS:
+        if splits and split not in splits.values():
+            raise CrossmodalError(f"{csv}: no item for split {split!r}; add some")
+    return splits
+
+
+def drawn_splits(
+    csv: Path, table: Table, shares: dict[str, float], seed: int, near: bool
+) -> dict[str, str]:
+    """Return the split of each item, drawn; warn of items that stay together.
+
+    Args:
+        csv: Where the items are from.
+        table: The items.
+        shares: Share of the items for each split but 'train', which gets the others.
+        seed: Of the draw.
+        near: Whether nearly equal items stay together, and not only equal ones.
+
+    Raises:
+        CrossmodalError: If a split gets no item.
+    """
+    groups = grouped(table.prints.pairs() if near else table.prints.equal())
+    wanted = {split: max(1, int(share * len(table.items))) for split, share in shares.items()}
+    splits = _draw([*table.items], groups, wanted, seed)
+    sizes = Counter(splits.values())
+    kind, way = "equal", OWN
+    if near:
+        kind = "equal or nearly equal"
+        way = f"set `duplicates: warn` to part those that are only nearly equal, or {OWN}"
+    largest = Counter(groups.values()).most_common(LARGEST)
+    together = f"most are {kind} to " + ", ".join(f"{id!r} ({size})" for id, size in largest)
+    for split in SPLITS:
+        if not sizes[split]:
+            why = f"items that are {kind} stay in one split, and {together}; {way}"
+            raise CrossmodalError(
+                f"{csv}: no item of {len(splits)} for split {split!r}: "
+                + (why if groups else "they are too few; add some")
+            )
+    if groups:
+        named = ", ".join([*groups][:NAMED]) + (", ..." if len(groups) > NAMED else "")
+        short = [f"{s} has {sizes[s]} of {n} items" for s, n in wanted.items() if sizes[s] < n / 2]
+        warnings.warn(
+            f"{csv}: {len(groups)} items are {kind} to others and stay in their split: {named}"
+            + (f"; so {' and '.join(short)}; {together}; {way}" if short else ""),
+            stacklevel=2,
+        )
+    return splits
+
+
+def parted(table: Table, splits: dict[str, str]) -> tuple[Findings, int]:
+    """Return findings on equal and nearly equal items in different splits, and their number."""
+    findings, items = Findings(), set()
+    for first, second in dict.fromkeys(table.prints.pairs()):
+        if splits[first] != splits[second]:
+            items |= {first, second}
+            findings.errors.append(
+                table.items[second][0].error(
+                    "split",
+                    f"{second!r} ({splits[second]}) is equal or nearly equal to {first!r} "
+                    f"({splits[first]}); put both into one split, or set `duplicates: warn`",
+                )
+            )
+    return findings, len(items)
+
+
+def _draw(
+    ids: list[str], groups: dict[str, str], wanted: dict[str, int], seed: int
+) -> dict[str, str]:
+    """Return a draw of the sizes that are wanted, or less; the others are for training.
+
+    Args:
+        ids: All items.
+        groups: The group of each item that equals another one.
+        wanted: Number of items of each split.
+        seed: Of the draw.
+    """
+    order = np.random.default_rng(seed).permutation(ids).tolist()
+    members: dict[str, list[str]] = {}
+    for id in order:
+        members.setdefault(groups.get(id, id), []).append(id)
+    splits = dict.fromkeys(ids, "train")
+    for split, room in wanted.items():
+        for group in [*members]:
+            if len(members[group]) <= room:
+                room -= len(members[group])
+                splits |= dict.fromkeys(members.pop(group), split)
+    return splits
