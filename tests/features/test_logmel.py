@@ -202,23 +202,9 @@ def test_two_samples_are_enough():
     assert frames.isfinite().all()
 
 
-def with_rate(hertz):
-    """A clip whose header says that it has another rate."""
-    content = bytearray(encode(noise(100)))
-    content[24:28] = hertz.to_bytes(4, "little")
-    return bytes(content)
-
-
-@pytest.mark.parametrize(
-    ("content", "reason"),
-    [
-        (with_rate(1_048_573), "cannot be resampled to 16000 Hz"),
-        (encode(noise(9000), 1), "has 9000 samples at 1 Hz"),
-    ],
-)
-def test_a_clip_of_an_impossible_rate_is_refused(content, reason):
-    with pytest.raises(CrossmodalError, match=rf"speech/7\.wav: .*{reason}"):
-        read_speech(content, "speech/7.wav")
+def test_a_clip_that_lasts_hours_is_refused():
+    with pytest.raises(CrossmodalError, match=r"speech/7\.wav: has at least 9000 samples at 1 Hz"):
+        read_speech(encode(noise(9000), 1), "speech/7.wav")
 
 
 @pytest.fixture
