@@ -52,6 +52,7 @@ CALLS = {
             *(True, 2, Path("nets"), Path("params.yaml"), []),
         ],
     ),
+    "words": (["model"], "words.words", [Path("model")]),
     "mteb": (
         [
             "model",

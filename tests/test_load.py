@@ -336,3 +336,17 @@ def test_no_file_of_a_model_is_a_pickle(studio):
         assert path.suffix in (".csv", ".json", ".safetensors")
         if path.suffix == ".json":
             json.loads(path.read_text())
+
+
+@pytest.mark.parametrize("name", ["sam", "order"])
+def test_texts_without_a_known_word_are_warned_of(load, name):
+    model = load(name)
+    with pytest.warns(UserWarning, match="knows no word of 'zebra', '!'; the embeddings"):
+        rows = model.embed(texts=["a red circle", "zebra", "a zebra", "!"])
+    assert len(rows) == 4
+    assert model.words("Zebra on it") == {"zebra": False, "on": True, "it": False}
+
+
+def test_a_model_without_texts_has_no_words(load):
+    with pytest.raises(CrossmodalError, match="embeds image and speech, not text"):
+        load("misa").words("a")

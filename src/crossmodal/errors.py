@@ -15,14 +15,20 @@ class DivergenceError(CrossmodalError):
     """Training left the finite numbers: the options do not suit the data."""
 
 
+def listed(names: Iterable[str]) -> str:
+    """Return the first names, and how many there are besides."""
+    names = [*names]
+    more = [f"and {len(names) - SHOWN} more"] if len(names) > SHOWN else []
+    return ", ".join([*names[:SHOWN], *more])
+
+
 def unknown(name: object, known: Iterable[str]) -> str:
     """What to say of a name that is none of those known: which there are, and similar ones."""
     names = sorted(known)
     near = difflib.get_close_matches(str(name), names)
     parts = [f"{name!r} is unknown"]
     if len(names) <= SHOWN or not near:
-        more = [f"and {len(names) - SHOWN} more"] if len(names) > SHOWN else []
-        parts.append(f"known: {', '.join([*names[:SHOWN], *more]) or 'none'}")
+        parts.append(f"known: {listed(names) or 'none'}")
     if near:
         parts.append(f"did you mean {' or '.join(map(repr, near))}?")
     return "; ".join(parts)

@@ -59,6 +59,9 @@ class Searcher:
         self.asked.append((query, content, how))
         return [Found(1, 0.5, "a.png", HOSTILE, ("sea",))]
 
+    def unknown_words(self, query, content):
+        return [HOSTILE]
+
     def gallery(self, modality):
         media = MEDIA.__getitem__ if modality == "image" else {"a.wav": CLIP}.__getitem__
         return SimpleNamespace(media=media)
@@ -86,9 +89,8 @@ def test_models_say_what_they_search(client):
 
 def test_a_picture_is_decoded_and_searched_by(client, searcher):
     answer = post(client, MEDIA["a.png"], by="image", among="speech", count=3)
-    assert answer.json() == [
-        {"rank": 1, "score": 0.5, "id": "a.png", "text": HOSTILE, "labels": ["sea"]}
-    ]
+    item = {"rank": 1, "score": 0.5, "id": "a.png", "text": HOSTILE, "labels": ["sea"]}
+    assert answer.json() == {"items": [item], "unknown": [HOSTILE]}
     ((query, image, how),) = searcher.asked
     assert (query, image.size, image.mode) == ("image", (900, 300), "RGB")
     assert how == {"among": "speech", "count": 3, "threads": 3, "approximate": True}

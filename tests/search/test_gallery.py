@@ -33,6 +33,9 @@ class Model:
     def embed(self, label, **items):
         return items
 
+    def wordless(self, texts):
+        return [row for row, text in enumerate(texts) if "zebra" in text]
+
 
 @pytest.mark.parametrize(
     ("modality", "ids", "argument", "entries"),
@@ -55,6 +58,18 @@ def test_a_folder_gives_its_files_or_lines(holiday, modality, ids, argument, ent
     assert embedded == {argument: expected}
     assert gallery.text(ids[-1]) == (entries[-1] if modality == "text" else "")
     assert gallery.labels(ids[0]) == ()
+
+
+def test_lines_without_a_known_word_are_left_out(holiday):
+    (holiday / "notes.txt").write_text("a red ball\na zebra\nthe sea\n")
+    with pytest.warns(UserWarning, match=r"knows no word of them: notes.txt:2$"):
+        found, embedded = FolderGallery(holiday, "text").embed(Model())
+    assert found == ["days/more.txt:1", "notes.txt:1", "notes.txt:3"]
+    assert embedded == {"texts": ["snow", "a red ball", "the sea"]}
+    for name in ("notes.txt", "days/more.txt"):
+        (holiday / name).write_text("zebra\n")
+    with pytest.raises(CrossmodalError, match="knows no word of its 2 lines"):
+        FolderGallery(holiday, "text").embed(Model())
 
 
 def test_media_are_the_files(holiday):

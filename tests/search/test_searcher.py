@@ -109,6 +109,23 @@ def test_a_folder_is_searched(studio, project, tmp_path):
     np.testing.assert_allclose([item.score for item in found], -np.sort(-scores), rtol=1e-4)
 
 
+@pytest.mark.parametrize("name", ["cca", "cmolrs", "order"])
+@pytest.mark.parametrize("query", ["zebra", "红色圆形", "123", "?!"])
+def test_a_query_without_a_known_word_has_no_answer(project, name, query):
+    with pytest.raises(CrossmodalError, match=r"knows no word of .*`crossmodal words /.*/seed0`"):
+        project(name).find("text", query)
+
+
+@pytest.mark.parametrize("name", ["cca", "order"])
+def test_unknown_words_of_a_query_are_named(project, name):
+    searcher = project(name)
+    query = "a red Zebra's zèbre."
+    assert searcher.find("text", query)
+    assert not {"a", "red", "."} & {*searcher.unknown_words("text", query)}
+    assert "zèbre" in searcher.unknown_words("text", query)
+    assert searcher.unknown_words("image", b"") == []
+
+
 def test_other_splits_have_their_own_items(studio, project):
     found = project("cca", split="validation").find("text", "a red circle", count=99)
     assert sorted(item.id for item in found) == sorted(f"item{n}" for n in range(12, 18))

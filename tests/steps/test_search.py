@@ -28,6 +28,9 @@ def run(monkeypatch):
             asked.append((given, named))
             return FOUND
 
+        def unknown_words(self, query, content):
+            return ["zebra\x1b[31m"] if query == "text" else []
+
     monkeypatch.setattr(step, "Searcher", Searcher)
     monkeypatch.setenv("COLUMNS", "120")
 
@@ -58,9 +61,18 @@ def test_a_table_is_printed_without_obeying_what_it_shows(run, capsys):
     assert "\x1b" not in printed
 
 
+def test_unknown_words_are_named_beside_the_answer(run, capsys):
+    run(text="a zebra", as_json=True)
+    printed = capsys.readouterr()
+    assert len(json.loads(printed.out)) == 2
+    assert printed.err == "unknown to the model: zebra\ufffd[31m\n"
+
+
 def test_json_is_printed(run, capsys):
     run(speech=Path("a.wav"), as_json=True)
-    first, second = json.loads(capsys.readouterr().out)
+    printed = capsys.readouterr()
+    assert not printed.err
+    first, second = json.loads(printed.out)
     assert first == {"rank": 1, "score": 0.91234, "id": "beach/1.jpg", "text": "", "labels": []}
     assert second["labels"] == ["sea", "ball"]
 

@@ -245,6 +245,16 @@ def search(
     """
 
 
+@runs("steps.words:words")
+def words(
+    model: Annotated[Path, typer.Argument(help="Model folder: models/<experiment>/seed<n>.")],
+) -> None:
+    """List the words that a model knows, the most frequent first.
+
+    A query of other words finds nothing.
+    """
+
+
 @runs("steps.run_mteb:run_mteb")
 def mteb(
     model: Annotated[Path, typer.Argument(help="Model folder: models/<experiment>/seed<n>.")],

@@ -103,6 +103,14 @@ class Feature(Plugin, ABC):
             CrossmodalError: If an input is corrupt; the message names it.
         """
 
+    def words(self, text: str) -> dict[str, bool] | None:
+        """Return each word of a text, and whether it is known; None where rows are not of words.
+
+        Args:
+            text: Any text; of a text without a known word, the row says nothing.
+        """
+        return None
+
     def learnt(self) -> dict[str, Any]:
         """All that `fit` learnt and `setup` found, as JSON: a vocabulary, a checksum."""
         return {}

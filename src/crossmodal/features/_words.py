@@ -22,6 +22,7 @@ CHARACTER = regex.compile(rf"(?V1){UNSPACED}\p{{M}}*")
 WORD = regex.compile(
     rf"(?V1)(?:{UNSPACED}\p{{M}}*)+|{_RUN}(?:[{JOINER}]{_RUN})*(?:'[\p{{L}}\p{{M}}]+)?"
 )
+PUNCTUATION = regex.compile(r"[\p{P}`]+")
 # what NLTK, which knows the marks of ASCII, leaves together
 TOGETHER = regex.compile(rf"(?V1){UNSPACED}\p{{M}}*|[\p{{P}}--[\x00-\x7F{JOINER}]]")
 
@@ -39,6 +40,11 @@ def words(text: str) -> list[str]:
 def apart(text: str) -> str:
     """Return a text with spaces about characters of scripts without them, and about their marks."""
     return TOGETHER.sub(r" \g<0> ", text)
+
+
+def is_punctuation(word: str) -> bool:
+    """Return whether a word has punctuation marks alone."""
+    return PUNCTUATION.fullmatch(word) is not None
 
 
 def _parts(run: str) -> list[str]:

@@ -47,12 +47,12 @@ class BagOfWords(TextFeature):
             if dataset.splits[item_of(row)] == "train"
         ]
         counts = Counter(word for document in train for word in document)
-        self.vocabulary = sorted(counts, key=lambda word: (-counts[word], word))
-        del self.vocabulary[self.options.size :]
-        columns = self._columns()
+        ordered = sorted(counts, key=lambda word: (-counts[word], word))
+        self._learn(ordered[: self.options.size])
         containing = np.zeros(self.options.size)
         for document in train:
-            containing[[columns[word] for word in {*document} & columns.keys()]] += 1
+            known = {*document} & self._columns.keys()
+            containing[[self._columns[word] for word in known]] += 1
         self.inverse_frequency = np.log((1 + len(train)) / (1 + containing)) + 1
 
     def extract(
@@ -62,11 +62,11 @@ class BagOfWords(TextFeature):
         sources: dict[str, FeatureFile],
     ) -> np.ndarray:
         """Count known words and weight them; a text without any is a row of zeros."""
-        values, columns = np.zeros((len(rows), self.options.size)), self._columns()
+        values = np.zeros((len(rows), self.options.size))
         for row, entry in enumerate(rows):
             for word in self._words(dataset, entry):
-                if word in columns:
-                    values[row, columns[word]] += 1
+                if word in self._columns:
+                    values[row, self._columns[word]] += 1
         if self.options.weighting == "binary":
             values = values > 0
         elif self.options.weighting == "tfidf":
@@ -74,6 +74,10 @@ class BagOfWords(TextFeature):
             norms = np.linalg.norm(values, axis=1, keepdims=True)
             values /= np.where(norms > 0, norms, 1)
         return values.astype(np.float32)
+
+    def words(self, text: str) -> dict[str, bool]:
+        """Return each word of a text that counts, and whether it has a column."""
+        return {word: word in self._columns for word in self._counting(text)}
 
     def learnt(self) -> dict[str, Any]:
         """The words and their inverse document frequencies, in the order of the columns."""
@@ -84,25 +88,25 @@ class BagOfWords(TextFeature):
 
     def restore(self, learnt: dict[str, Any]) -> None:
         """Take over the words and their weights."""
-        self.vocabulary = learnt["vocabulary"]
+        self._learn(learnt["vocabulary"])
         self.inverse_frequency = np.array(learnt["inverse_frequency"])
 
-    def _columns(self) -> dict[str, int]:
-        return {word: column for column, word in enumerate(self.vocabulary)}
+    def _learn(self, vocabulary: list[str]) -> None:
+        self.vocabulary = vocabulary
+        self._columns = {word: column for column, word in enumerate(vocabulary)}
 
     def _words(self, dataset: Items, row: Item | Caption) -> list[str]:
         """Words of a document."""
         captions = [row] if isinstance(row, Caption) else dataset.captions_of[row.id]
-        text = " ".join(caption.text for caption in captions)
-        return [word for word in words(text) if self._counts(word)]
+        return self._counting(" ".join(caption.text for caption in captions))
 
-    def _counts(self, word: str) -> bool:
-        """Return whether a word is none of those that are left out."""
-        if word.isdigit():
-            return False
+    def _counting(self, text: str) -> list[str]:
+        """Words of a text but numbers and those that are left out."""
+        counting = [word for word in words(text) if not word.isdigit()]
         if not self.options.stop_words:
-            return True
-        return word not in STOP_WORDS and not (word.isascii() and len(word) == 1)
+            return counting
+        # a single letter of another script may be a word
+        return [w for w in counting if w not in STOP_WORDS and not (len(w) == 1 and w.isascii())]
 
     def row_size(self, extent: Extent, sources: dict[str, RowSize]) -> RowSize:
         """A column for each word."""

@@ -17,7 +17,7 @@ from crossmodal.data.feature import Feature
 from crossmodal.data.feature_file import FeatureFile
 from crossmodal.data.prepared import Caption, Items, Prepared
 from crossmodal.errors import CrossmodalError
-from crossmodal.features._words import apart, normalised
+from crossmodal.features._words import apart, is_punctuation, normalised
 from crossmodal.options import Count, Strict
 from crossmodal.resources.sizes import Extent, RowSize
 
@@ -64,17 +64,16 @@ class Tokens(Feature):
             for word in tokenise(caption.text, self.options.lower)
         )
         words = [word for word, count in counts.items() if count >= self.options.min_count]
-        self.vocabulary = SPECIAL + sorted(words, key=lambda word: (-counts[word], word))
+        self._learn(SPECIAL + sorted(words, key=lambda word: (-counts[word], word)))
 
     def extract(
         self, dataset: Items, rows: Sequence[Caption], sources: dict[str, FeatureFile]
     ) -> list[np.ndarray]:
         """Ids of the words of each caption."""
-        ids = {word: id for id, word in enumerate(self.vocabulary)}
         before, after = [BEGIN] * self.options.bos, [END] * self.options.eos
         texts = [tokenise(row.text, self.options.lower) for row in rows]
         return [
-            np.array(before + [ids.get(word, UNKNOWN) for word in text] + after, np.int32)
+            np.array(before + [self._ids.get(word, UNKNOWN) for word in text] + after, np.int32)
             for text in texts
         ]
 
@@ -84,7 +83,16 @@ class Tokens(Feature):
 
     def restore(self, learnt: dict[str, Any]) -> None:
         """Take over the vocabulary."""
-        self.vocabulary = learnt["vocabulary"]
+        self._learn(learnt["vocabulary"])
+
+    def _learn(self, vocabulary: list[str]) -> None:
+        self.vocabulary = vocabulary
+        self._ids = {word: id for id, word in enumerate(vocabulary)}
+
+    def words(self, text: str) -> dict[str, bool]:
+        """Return each word of a text, without punctuation marks, and whether it has an id."""
+        tokens = tokenise(text, self.options.lower)
+        return {word: word in self._ids for word in tokens if not is_punctuation(word)}
 
     def row_size(self, extent: Extent, sources: dict[str, RowSize]) -> RowSize:
         """A number for each word and mark; of the vocabulary, about the square root of min_count is

@@ -64,6 +64,12 @@ class Extractor:
             found[item_of(row)].append(row)
         return dict(found)
 
+    def words(self, text: str) -> dict[str, bool] | None:
+        """Return what `Feature.words` says, of the feature or of one that it is computed from."""
+        extractors = self.sources.values()
+        said = (self.feature.words(text), *(source.words(text) for source in extractors))
+        return next((words for words in said if words is not None), None)
+
     def view(
         self, items: Items, wanted: Mapping[str, Sequence[Any]] | None = None, label: str = ""
     ) -> View:

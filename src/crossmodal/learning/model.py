@@ -1,5 +1,6 @@
 """A fitted method on items that no dataset knows."""
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import numpy as np
 from crossmodal.data.feature_file import Ragged
 from crossmodal.data.own_items import MODALITIES, OwnItems
 from crossmodal.data.split import View
-from crossmodal.errors import CrossmodalError
+from crossmodal.errors import CrossmodalError, listed
 from crossmodal.learning.extractor import Extractor
 from crossmodal.learning.method import Direction
 from crossmodal.learning.model_folder import Fitted, read_model
@@ -66,7 +67,8 @@ class Model:
 
         What a row is depends on the method: a vector of the shared space, or, for matchmaps,
         positions (n, l, D) of images and steps (n, t, D) of clips, NaN behind a clip's last.
-        Compare rows by `score` alone.
+        Compare rows by `score` alone. A warning names texts of which the model knows no word: their
+        rows say nothing of them.
 
         Args:
             images: Paths, contents of image files, or Pillow's images.
@@ -82,8 +84,34 @@ class Model:
         """
         items = OwnItems(images=images, texts=texts, speech=speech)
         self._require(items.modality)
+        if texts is not None and (rows := self.wordless(texts)):
+            warnings.warn(
+                f"the model knows no word of {listed(repr(texts[row]) for row in rows)}; the "
+                "embeddings of these texts say nothing of them",
+                stacklevel=2,
+            )
         view = self._extractor(items.modality).view(items, label=label)
         return self.method.embed(items.modality, view)
+
+    def words(self, text: str) -> dict[str, bool] | None:
+        """Return each word of a text, and whether the model knows it.
+
+        None where it reads texts by an encoder, which has no list of words.
+
+        Raises:
+            CrossmodalError: If the model reads no texts, or weights are missing.
+        """
+        self._require("text")
+        return self._extractor("text").words(text)
+
+    def wordless(self, texts: Sequence[str]) -> list[int]:
+        """Return the rows of the texts of which the model knows no word.
+
+        Raises:
+            CrossmodalError: See `words`.
+        """
+        words = map(self.words, texts)
+        return [row for row, of in enumerate(words) if of is not None and not any(of.values())]
 
     def embed_features(self, modality: str, rows: np.ndarray | Sequence[np.ndarray]) -> np.ndarray:
         """Embeddings (n, ...) of features that are computed already.

@@ -90,15 +90,16 @@ def make_application(
         by: str,
         among: str | None = None,
         count: Annotated[int, Query(ge=1, le=MOST)] = 12,
-    ) -> list[dict[str, Any]]:
+    ) -> dict[str, Any]:
         found = searcher(model)
         content = await _upload(request, TEXT_BYTES if by == "text" else UPLOAD_BYTES)
 
-        def find() -> list[dict[str, Any]]:
+        def find() -> dict[str, Any]:
             with turn:
                 query = _query(by, content)
                 how = {"count": count, "threads": threads, "approximate": approximate}
-                return [asdict(item) for item in found.find(by, query, among=among, **how)]
+                items = [asdict(item) for item in found.find(by, query, among=among, **how)]
+                return {"items": items, "unknown": found.unknown_words(by, query)}
 
         return await run_in_threadpool(find)
 

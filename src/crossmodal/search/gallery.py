@@ -1,5 +1,6 @@
 """What is searched: items of one modality, of a dataset's split or of any folder."""
 
+import warnings
 from abc import ABC, abstractmethod
 from functools import cached_property
 from pathlib import Path
@@ -10,7 +11,7 @@ import numpy as np
 from crossmodal.data.feature_file import Ragged
 from crossmodal.data.feature_reader import read_features
 from crossmodal.data.prepared import Prepared
-from crossmodal.errors import CrossmodalError
+from crossmodal.errors import CrossmodalError, listed
 from crossmodal.io.folders import list_files
 from crossmodal.io.suffixes import SUFFIXES
 from crossmodal.learning.model import ARGUMENTS, Model
@@ -147,8 +148,23 @@ class FolderGallery(Gallery):
         """Embeddings of all files, or lines."""
         if not self._entries:
             raise CrossmodalError(f"{self.name}: all lines of its text files are blank")
-        items = {ARGUMENTS[self.modality]: list(self._entries.values())}
-        return list(self._entries), model.embed(**items, label=f"index {self.name}")
+        entries = self._entries if self.modality != "text" else self._with_words(model)
+        items = {ARGUMENTS[self.modality]: list(entries.values())}
+        return list(entries), model.embed(**items, label=f"index {self.name}")
+
+    def _with_words(self, model: Model) -> dict[str, Path | str]:
+        """Return the lines but those, with a warning, of which the model knows no word."""
+        ids = [*self._entries]
+        wordless = {ids[row] for row in model.wordless([*self._entries.values()])}
+        if wordless == {*ids}:
+            raise CrossmodalError(f"{self.name}: the model knows no word of its {len(ids)} lines")
+        if wordless:
+            warnings.warn(
+                f"{self.name}: left out, since the model knows no word of them: "
+                f"{listed(sorted(wordless))}",
+                stacklevel=2,
+            )
+        return {id: line for id, line in self._entries.items() if id not in wordless}
 
     @cached_property
     def _entries(self) -> dict[str, Path | str]:

@@ -106,14 +106,19 @@ class Searcher:
             approximate: See `Index.search`.
 
         Raises:
-            CrossmodalError: If the model does not compare these modalities, or the query or an
-                item cannot be embedded.
+            CrossmodalError: If the model does not compare these modalities or knows no word of the
+                query, or the query or an item cannot be embedded.
         """
         targets = self.targets(query)
         if not targets or (among or targets[0]) not in targets:
             raise CrossmodalError(
                 f"{self.name}: the model cannot search {among or 'anything'} by {query}; it "
                 f"compares {' and '.join(self.model.modalities)}"
+            )
+        if query == "text" and self.model.wordless([content]):
+            raise CrossmodalError(
+                f"{self.name}: the model knows no word of {content!r}, so that no item suits it "
+                f"better than another; `crossmodal words {self._folder}` lists the known words"
             )
         target = among or targets[0]
         index = self._index(query, target)
@@ -124,6 +129,11 @@ class Searcher:
             Found(rank, hit.score, hit.id, gallery.text(hit.id), gallery.labels(hit.id))
             for rank, hit in enumerate(hits, 1)
         ]
+
+    def unknown_words(self, query: str, content: Any) -> list[str]:
+        """Return the words of a query that the model does not know; empty unless it is a text."""
+        words = (self.model.words(content) if query == "text" else None) or {}
+        return [word for word, is_known in words.items() if not is_known]
 
     def gallery(self, modality: str) -> Gallery:
         """What is searched, of one modality."""

@@ -11,6 +11,7 @@ from crossmodal.config import plugins
 from crossmodal.data.feature import Feature, Shape
 from crossmodal.data.feature_file import FeatureFile, Ragged, Rows, write_features
 from crossmodal.data.feature_reader import open_features
+from crossmodal.data.known_words import check_known_words
 from crossmodal.data.prepared import Prepared, item_of
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.checkpoints import unfinished_work
@@ -41,7 +42,8 @@ def extract(
         threads: How many may work at the same time.
 
     Raises:
-        CrossmodalError: If an input is missing or corrupt.
+        CrossmodalError: If an input is missing or corrupt, or no caption of a split has a word that
+            the feature knows.
     """
     use_deterministic_algorithms(spec.get("deterministic"))
     where = f"features.{output.stem}"
@@ -57,6 +59,7 @@ def extract(
         read = verified(inputs)
         feature.setup(network)
         feature.fit(dataset, sources)
+        check_known_words(where, feature, dataset)
         rows = feature.rows(dataset)
         _check_alignment(features, sources, [row.id for row in rows])
         starts = range(0, len(rows), feature.chunk)

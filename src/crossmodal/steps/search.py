@@ -1,6 +1,7 @@
 """Search with a fitted model, and print what is found."""
 
 import json
+import sys
 import textwrap
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -63,6 +64,8 @@ def search(
         threads=threads,
         approximate=approximate,
     )
+    if unknown := searcher.unknown_words(given[0], queries[given[0]]):
+        print(f"unknown to the model: {_printable(', '.join(unknown))}", file=sys.stderr)
     if as_json:
         print(json.dumps([asdict(item) for item in found], indent=2, ensure_ascii=False))
     else:

@@ -1,5 +1,6 @@
 """Model folders as mteb's encoders and search models."""
 
+import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -162,7 +163,8 @@ class SearchModel:
 def _similarity(model: Model) -> ScoringFunction | None:
     """Which of mteb's similarities is the score, in both directions; None if none is."""
     argument = next(name for name in EXAMPLES if MODALITIES[name] in model.modalities)
-    width = model.embed(**{argument: EXAMPLES[argument]}).shape[1:]
+    with warnings.catch_warnings(action="ignore"):  # the example may have no known word
+        width = model.embed(**{argument: EXAMPLES[argument]}).shape[1:]
     first, second = model.modalities
     forms = {find_form(model, direction, width) for direction in ((first, second), (second, first))}
     return SIMILARITIES.get(forms.pop()) if len(forms) == 1 else None

@@ -83,12 +83,15 @@ async function section(model) {
   const count = Math.min(100, Math.max(1, part("count").valueAsNumber || 12));
   const asked = new URLSearchParams({ by: modality, among, count });
   try {
-    const found = await answer(`search/${model.number}?${asked}`, {
+    const { items, unknown } = await answer(`search/${model.number}?${asked}`, {
       method: "POST",
       headers: { "Content-Type": "application/octet-stream" },
       body: modality === "text" ? new TextEncoder().encode(content) : content,
     });
-    made.append(element("ol", {}, ...found.map((item) => card(model, among, item))));
+    if (unknown.length) {
+      made.append(element("p", { textContent: `Unknown to the model: ${unknown.join(", ")}` }));
+    }
+    made.append(element("ol", {}, ...items.map((item) => card(model, among, item))));
   } catch (error) {
     made.append(element("p", { className: "failed", textContent: error.message }));
   }

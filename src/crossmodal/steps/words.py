@@ -1,0 +1,24 @@
+"""List the words that a fitted model knows."""
+
+from pathlib import Path
+
+from crossmodal.errors import CrossmodalError
+from crossmodal.learning.model import load
+
+
+def words(folder: Path) -> None:
+    """Print the words, one in a line, the most frequent of the training captions first.
+
+    Args:
+        folder: The model folder.
+
+    Raises:
+        CrossmodalError: If the model has no list of words.
+    """
+    model = load(folder)
+    vocabulary = model.features.get("text", {}).get("vocabulary")
+    if vocabulary is None:
+        raise CrossmodalError(f"{folder}: reads no texts, or all words, by an encoder")
+    for word in vocabulary:
+        if (model.words(word) or {}).get(word):  # marks of sequences are no words
+            print(word)
