@@ -1,4 +1,6 @@
+import errno
 import hashlib
+import io
 import os
 import signal
 import stat
@@ -10,6 +12,7 @@ from crossmodal.io.files import (
     digest,
     read_csv,
     read_json,
+    readable,
     remove_unfinished,
     replacing,
     sha256,
@@ -109,6 +112,34 @@ def test_writing_leaves_the_umask_alone(tmp_path, restore_umask):
     restore_umask(0o027)
     write_text(tmp_path / "a.txt", "")
     assert restore_umask(0o022) == 0o027
+
+
+def test_rights_follow_the_umask_whatever_the_block_set(tmp_path, restore_umask):
+    restore_umask(0o002)
+    with replacing(tmp_path / "w.safetensors") as temporary:
+        temporary.touch(0o600)
+    assert stat.S_IMODE((tmp_path / "w.safetensors").stat().st_mode) == 0o664
+
+
+def test_a_second_name_of_a_file_leaves_its_rights(tmp_path):
+    (tmp_path / "mirror").touch(0o400)
+    with replacing(tmp_path / "a.txt") as temporary:
+        os.link(tmp_path / "mirror", temporary)
+    assert stat.S_IMODE((tmp_path / "mirror").stat().st_mode) == 0o400
+
+
+def test_a_file_that_may_not_be_read_is_not_called_missing(tmp_path, monkeypatch):
+    (tmp_path / "a").touch()
+    monkeypatch.setattr(io, "open", deny)
+    with pytest.raises(CrossmodalError, match="a: Permission denied; let its owner allow"):
+        readable(tmp_path / "a")
+    with pytest.raises(CrossmodalError, match="b: No such file or directory; make it first"):
+        readable(tmp_path / "b")
+
+
+def deny(path, *_, **__):
+    code = errno.EACCES if os.path.exists(path) else errno.ENOENT
+    raise OSError(code, os.strerror(code), path)
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ import numpy as np
 
 from crossmodal.data.feature_file import SLICE, FeatureFile, Ragged, Rows, not_finite
 from crossmodal.errors import CrossmodalError
+from crossmodal.io import hdf5
 from crossmodal.resources.sizes import IN_MEMORY
 
 # what h5py and JSON raise on corrupt files
@@ -26,7 +27,7 @@ def open_features(path: Path) -> FeatureFile:
         CrossmodalError: If the file is missing, corrupt, or holds sequences.
     """
     with _damage(path):
-        file = h5py.File(path)
+        file = hdf5.read(path)
         ids, items = _read_head(file)
         return FeatureFile(
             ids, items, _Opened(path, ids, _part(file, "features")), _read_meta(file)
@@ -63,7 +64,7 @@ class _FileBytes:
         process = os.getpid()
         with _damage(self.path):
             if process not in self._opened:
-                self._opened = {process: h5py.File(self.path)["values"]}
+                self._opened = {process: hdf5.read(self.path)["values"]}
             return self._opened[process][span]
 
 
@@ -110,7 +111,7 @@ def read_features(path: Path, items: Collection[str] | None = None) -> FeatureFi
     Raises:
         CrossmodalError: If the file is missing, corrupt, or its parts do not fit together.
     """
-    with _damage(path), h5py.File(path) as file:
+    with _damage(path), hdf5.read(path) as file:
         ids, owners = _read_head(file)
         rows = _wanted(owners, items)
         taken = [ids[r] for r in rows]

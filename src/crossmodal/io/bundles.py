@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from crossmodal.errors import CrossmodalError
-from crossmodal.io.files import replacing
+from crossmodal.io.files import readable, replacing
 
 
 def write_bundle(
@@ -58,7 +58,7 @@ def read_tensors(path: Path) -> dict[str, torch.Tensor]:
     from safetensors.torch import load_file
 
     try:
-        return load_file(path)
+        return load_file(readable(path))
     except (OSError, SafetensorError) as error:
         raise CrossmodalError(f"{path}: not a safetensors file of weights: {error}") from error
 
@@ -89,7 +89,7 @@ def small_files(path: Path, *needed: str) -> Iterator[Path]:
     from safetensors import SafetensorError, safe_open
 
     try:
-        with safe_open(path, "pt") as bundle:
+        with safe_open(readable(path), "pt") as bundle:
             said = bundle.metadata() or {}
     except (OSError, SafetensorError) as error:
         raise CrossmodalError(f"{path}: not a safetensors file of weights: {error}") from error

@@ -1,8 +1,6 @@
 """Folders for unfinished work, outside the outputs that Snakemake deletes before a job."""
 
-import fcntl
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -11,6 +9,7 @@ from typing import Any
 
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import digest
+from crossmodal.io.locks import lock
 
 FOLDER = Path(".checkpoints")
 
@@ -39,13 +38,9 @@ def unfinished_work(output: Path, job: Any, inputs: Iterable[Path]) -> Iterator[
     home = inside.with_name(f"{inside.name}.work")  # not the folder of an output below this one
     folder = home / digest(job, stamps)
     home.parent.mkdir(parents=True, exist_ok=True)
-    with inside.with_name(f"{inside.name}.lock").open("w") as lock:
-        # the job of a workflow that was killed may still be running: let it finish
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            print(f"{output}: waiting for another process that makes it", file=sys.stderr)
-            fcntl.flock(lock, fcntl.LOCK_EX)
+    waiting = f"{output}: waiting for another process that makes it"
+    # the job of a workflow that was killed may still be running: let it finish
+    with lock(inside.with_name(f"{inside.name}.lock"), waiting):
         for stale in home.glob("*"):
             if stale != folder:
                 _discard(stale)

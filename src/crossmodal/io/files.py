@@ -1,7 +1,6 @@
 """Files that are either complete or absent."""
 
 import csv
-import fcntl
 import glob
 import hashlib
 import json
@@ -16,9 +15,10 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from crossmodal.errors import CrossmodalError
+from crossmodal.io.locks import take
 
 UNFINISHED = ".unfinished-"  # begins the names of hidden folders with what is being written
 # what the parsers of archives and images raise on corrupt, encrypted or forged archives
@@ -43,43 +43,61 @@ def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path that takes the name `path` only if the block succeeds.
 
     The temporary is in a hidden folder beside `path`, so on the same file system; DVC and git
-    ignore such folders.
+    ignore such folders. The file gets the rights that the umask leaves a new one.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     hidden = tempfile.TemporaryDirectory(dir=path.parent, prefix=UNFINISHED)
-    with hidden as folder, _held(Path(folder)):
+    with hidden as folder, _held(Path(folder)) as lock:
         temporary = Path(folder, f"new.{path.name}")
         try:
             yield temporary
             with temporary.open("rb") as stream:
                 os.fsync(stream.fileno())
+            if (
+                temporary.stat().st_nlink == 1
+            ):  # not a mirror's file; safetensors writes for its owner
+                temporary.chmod(os.fstat(lock.fileno()).st_mode)
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)  # before the lock
 
 
 @contextmanager
-def _held(folder: Path) -> Iterator[None]:
+def _held(folder: Path) -> Iterator[IO[str]]:
     """Show other processes that a folder is in use, until this one ends, whatever ends it."""
     with (folder / "locking").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        (folder / "locking").rename(folder / "lock")  # which nobody ever sees unlocked
-        yield
+        if take(lock, wait=True):  # without locks, nobody can tell that it may be removed
+            (folder / "locking").rename(folder / "lock")  # which nobody ever sees unlocked
+        yield lock
 
 
 def remove_unfinished(folder: Path) -> None:
     """Remove what killed processes were writing below a folder; others still hold their locks."""
     for path in find(folder, f"{UNFINISHED}*/lock"):
         with suppress(BlockingIOError, FileNotFoundError), path.open("r+") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(path.parent)
+            if take(lock, wait=False):
+                shutil.rmtree(path.parent)
 
 
 def find(folder: Path, pattern: str) -> list[Path]:
     """Paths below a folder, hidden ones too, while other processes make and remove some."""
     names = glob.glob(f"**/{pattern}", root_dir=folder, recursive=True, include_hidden=True)
     return [folder / name for name in sorted(names)]
+
+
+def readable(path: Path) -> Path:
+    """Return the path of a file that can be opened; not all libraries say why they cannot open one.
+
+    Raises:
+        CrossmodalError: If it is not there, or this user may not read it.
+    """
+    try:
+        Path(path).open("rb").close()
+    except OSError as error:
+        remedy = "let its owner allow you to read it" if path.exists() else "make it first"
+        raise CrossmodalError(f"{path}: {error.strerror}; {remedy}") from error
+    return Path(path)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -100,7 +118,7 @@ def read_json(path: Path) -> Any:
         CrossmodalError: If the file is missing or is not JSON.
     """
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
+        return json.loads(readable(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise CrossmodalError(f"{path}: cannot be read as JSON ({error}); make it again") from error
 
@@ -121,7 +139,7 @@ def read_csv(path: Path, columns: list[str]) -> list[dict[str, str]]:
         CrossmodalError: If the file is missing, not UTF-8, or lacks a column or a field.
     """
     try:
-        with Path(path).open(encoding="utf-8", newline="") as stream:
+        with readable(path).open(encoding="utf-8", newline="") as stream:
             reader = csv.DictReader(stream)
             header, rows = reader.fieldnames or [], list(reader)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
@@ -146,5 +164,5 @@ def digest(*parts: Any) -> str:
 
 def sha256(path: Path) -> str:
     """SHA-256 of a file, in hexadecimal."""
-    with Path(path).open("rb") as stream:
+    with readable(path).open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -4,12 +4,12 @@ The first download records the SHA-256 in `checksums.json`, which is committed w
 every later one, on any machine, must bring the same file.
 """
 
-import fcntl
 from pathlib import Path
 
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.checkpoints import FOLDER
 from crossmodal.io.files import read_json, sha256, write_json
+from crossmodal.io.locks import lock
 
 RECORD = Path("checksums.json")
 
@@ -31,8 +31,7 @@ def check_or_record(name: str, path: Path) -> None:
     """
     found = sha256(path)
     FOLDER.mkdir(exist_ok=True)
-    with (FOLDER / "checksums.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with lock(FOLDER / "checksums.lock", f"{RECORD}: waiting for another process that writes it"):
         known = recorded()
         if name not in known:
             write_json(RECORD, known | {name: found})

@@ -9,6 +9,8 @@ from pathlib import Path
 import h5py
 import numpy as np
 
+from crossmodal.io.files import readable
+
 PIECE = 1 << 20  # bytes that share a checksum, about
 VERSION = ("v110", "v110")  # the oldest format in which headers have checksums
 
@@ -31,6 +33,15 @@ class _Stream(io.FileIO):
             except OSError as error:
                 self.error = error
         return len(content)
+
+
+def read(path: Path) -> h5py.File:
+    """Open a file for reading, without a lock: it was written once, and some systems have none.
+
+    Raises:
+        CrossmodalError: If it is not there, or this user may not read it.
+    """
+    return h5py.File(readable(path), locking=False)
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from crossmodal.config import plugins
 from crossmodal.data.feature_file import Ragged
 from crossmodal.data.split import Split, View
 from crossmodal.errors import CrossmodalError
-from crossmodal.io.files import read_json, replacing, write_json
+from crossmodal.io.files import read_json, readable, replacing, write_json
 from crossmodal.learning.method import Method
 
 FORMAT = 1
@@ -163,7 +163,7 @@ def _read_description(folder: Path) -> dict[str, Any]:
 
 def _read_arrays(path: Path) -> dict[str, np.ndarray]:
     try:
-        return load_file(path)
+        return load_file(readable(path))
     except (OSError, SafetensorError) as error:
         raise CrossmodalError(f"{path}: incomplete or corrupt ({error}); train again") from error
 

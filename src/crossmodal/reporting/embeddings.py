@@ -105,7 +105,7 @@ def read_embeddings(path: Path) -> Embedded:
         CrossmodalError: If it is missing or corrupt.
     """
     try:
-        with h5py.File(path) as file:
+        with hdf5.read(path) as file:
             facts = json.loads(file.attrs["model"])
             modalities = json.loads(file.attrs["modalities"])
             splits = {

@@ -1,6 +1,5 @@
 """How files are fetched: from a mirror that keeps their names, or from an address."""
 
-import fcntl
 import os
 import shutil
 import sys
@@ -16,6 +15,7 @@ from crossmodal.io.archives import Archive
 from crossmodal.io.checkpoints import FOLDER
 from crossmodal.io.downloads import fetch
 from crossmodal.io.files import digest, replacing, sha256
+from crossmodal.io.locks import lock
 
 MIRROR = "CROSSMODAL_MIRROR"
 ARCHIVES = FOLDER / "archives"
@@ -78,8 +78,7 @@ def _fetched(address: str, source: Source) -> Iterator[Path]:
     path = folder_of(address) / source.file
     path.parent.mkdir(parents=True, exist_ok=True)
     # several jobs may need members of one archive at the same time: the first one fetches it
-    with (path.parent / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with lock(path.parent / "lock", f"{path}: waiting for another process that fetches it"):
         if not path.exists():
             fetch(address, path)
         try:

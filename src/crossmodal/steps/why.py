@@ -7,9 +7,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import h5py
-
 from crossmodal.errors import CrossmodalError
+from crossmodal.io import hdf5
 from crossmodal.io.files import read_json, sha256
 from crossmodal.workflow.records import OUTPUTS, RAW, record_of
 
@@ -56,7 +55,7 @@ def print_making(path: Path, digests: dict[Path, str]) -> list[Path]:
 def provenance_of(path: Path) -> dict[str, Any]:
     """What a result says of itself, see `crossmodal.io.provenance`; empty for other files."""
     if path.suffix == ".h5":
-        with h5py.File(path) as file:
+        with hdf5.read(path) as file:
             stated = json.loads(file["meta"][0]) if "meta" in file else {}
             return stated.get("made") or json.loads(file.attrs.get("made", "{}"))
     if path.parts[0] == "models":
