@@ -4,10 +4,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image, ImageEnhance
+from PIL import Image, ImageDraw, ImageEnhance
 
-from crossmodal.datasets._duplicates import NEAR, Fingerprints, differences, grouped
-from crossmodal.vectors import unit_rows
+from crossmodal.datasets._duplicates import Fingerprints, grouped
 
 
 def photograph(seed):
@@ -34,23 +33,49 @@ COPIES = {
 }
 
 
+def near(pictures):
+    """Pairs of names of pictures that are nearly equal."""
+    prints = Fingerprints()
+    for name, picture in pictures.items():
+        prints.name(name, Path(name))
+        prints.add(Path(name), name, picture)
+    return {frozenset(pair) for pair in prints.pairs()}
+
+
 @pytest.mark.parametrize("copy", COPIES)
 def test_a_copy_is_near_and_another_picture_is_not(copy):
-    originals = [photograph(seed) for seed in range(8)]
-    first = unit_rows(np.stack([differences(image) for image in originals]))
-    second = unit_rows(np.stack([differences(COPIES[copy](image)) for image in originals]))
-    near = first @ second.T >= NEAR
-    np.testing.assert_array_equal(near, np.eye(8, dtype=bool))
+    originals = {f"{seed}": photograph(seed) for seed in range(8)}
+    copies = {f"copy of {name}": COPIES[copy](image) for name, image in originals.items()}
+    assert near(originals | copies) == {frozenset((name, f"copy of {name}")) for name in originals}
+
+
+def thing(colour):
+    """A thing of one colour on white."""
+    image = Image.new("RGB", (120, 120), "white")
+    ImageDraw.Draw(image).polygon([(20, 20), (100, 30), (80, 110), (30, 100)], colour)
+    return image
+
+
+def test_things_that_differ_in_colour_alone_are_not_near():
+    colours = ("red", "green", "blue", "yellow", "black")
+    assert near({colour: thing(colour) for colour in colours}) == set()
+    assert near(
+        {"grey": thing("red").convert("L"), "red": thing("red"), "blue": thing("blue")}
+    ) == {frozenset(("grey", "red"))}
 
 
 def test_flat_pictures_are_near_to_nothing():
-    grey = Image.new("L", (40, 40), 90)
-    assert not differences(grey).any()
-    prints = Fingerprints()
-    for name in ("a", "b"):
-        prints.name(name, Path(name))
-        prints.add(Path(name), name, grey)
-    assert [*prints.pairs()] == []
+    assert near({name: Image.new("L", (40, 40), 90) for name in "ab"}) == set()
+    assert near({name: Image.new("RGB", (40, 40), "red") for name in "ab"}) == set()
+
+
+@pytest.mark.parametrize("rows", [1, 3, 7])
+def test_blocks_of_any_size_give_the_same_pairs(monkeypatch, rows):
+    pictures = {f"{seed}": photograph(seed % 4) for seed in range(10)}
+    expected = near(pictures)
+    monkeypatch.setattr("crossmodal.datasets._duplicates.ROWS", rows)
+    assert near(pictures) == expected
+    assert len(expected) == 3 + 3 + 1 + 1
 
 
 def test_groups_join_what_is_equal_by_any_path():

@@ -4,6 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile
+from PIL import Image, ImageDraw
 
 from tests.datasets.own_data import ROWS, make_folder, many, picture, run, write
 
@@ -82,3 +83,82 @@ def test_equal_items_in_stated_splits_are_only_named_where_asked(failure):
 def test_a_split_without_items_is_named(failure):
     write([*ROWS[:-1], [*ROWS[-1][:-1], "train"]])
     assert "items.csv: no item for split 'test'" in failure(run)
+
+
+def drawings(count, groups):
+    """Line drawings, which are nearly equal within a group."""
+    many(count)
+    for number in range(count):
+        image = Image.new("L", (64, 64), "white")
+        corners = np.random.default_rng(number % groups).integers(64, size=(5, 2))
+        ImageDraw.Draw(image).line([tuple(corner) for corner in corners.tolist()], width=3)
+        image.putpixel((number, 0), 255 - image.getpixel((number, 0)))
+        image.save(f"mine/photos/{number}.png")
+
+
+def test_groups_that_leave_a_split_empty_are_named(failure):
+    drawings(40, groups=4)
+    found = failure(run)
+    assert "mine/items.csv: no item of 40 for split 'validation': items that are equal or" in found
+    assert "most are equal or nearly equal to 'item0' (10), 'item1' (10)" in found
+    assert "set `duplicates: warn` to part those that are only nearly equal, or write a" in found
+
+
+def test_nearly_equal_items_are_drawn_apart_where_asked():
+    drawings(40, groups=4)
+    with pytest.warns(UserWarning, match="is equal or nearly equal to 'item"):
+        dataset = run(duplicates="warn")
+    assert Counter(dataset.splits.values()) == {"train": 28, "validation": 8, "test": 4}
+    (remark,) = dataset.remarks
+    assert remark == "has 40 items that are equal or nearly equal to items of another split"
+
+
+def test_a_draw_without_nearness_is_that_of_different_items():
+    drawings(40, groups=4)
+    with pytest.warns(UserWarning, match="nearly equal"):
+        drawn = run(duplicates="warn").splits
+    many(40)
+    assert run().splits == drawn
+
+
+def test_equal_items_stay_together_in_any_draw():
+    many(20)
+    for number in range(0, 20, 2):
+        copy = Path(f"mine/photos/{number}.png").read_bytes()
+        Path(f"mine/photos/{number + 1}.png").write_bytes(copy)
+    with pytest.warns(UserWarning, match="20 items are equal to others and stay in their split"):
+        splits = run(duplicates="warn").splits
+    assert all(splits[f"item{k}"] == splits[f"item{k + 1}"] for k in range(0, 20, 2))
+
+
+def test_one_picture_for_all_needs_splits_of_ones_own(failure):
+    many(20)
+    for number in range(1, 20):
+        Path(f"mine/photos/{number}.png").write_bytes(Path("mine/photos/0.png").read_bytes())
+    found = failure(run, duplicates="warn")
+    assert "items that are equal stay in one split, and most are equal to 'item0' (20)" in found
+    assert found.endswith("; write a column `split`")
+
+
+def test_a_split_far_below_its_share_is_warned_of():
+    drawings(40, groups=3)
+    for number in range(4):
+        picture(number).save(f"mine/photos/{number}.png")
+    with pytest.warns(UserWarning, match=r"; so test has 2 of 8 items; most .*'item\d+' \(12\)"):
+        splits = run(validation=0.05, test=0.2).splits
+    assert Counter(splits.values()) == {"train": 36, "validation": 2, "test": 2}
+
+
+def test_the_sizes_of_the_splits_are_printed(capsys):
+    many(50)
+    run()
+    printed = capsys.readouterr().out
+    assert "mine/items.csv: 35 train items, 10 validation items, 5 test items" in printed
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_fewer_items_than_splits_are_too_few(failure, count):
+    many(count)
+    found = failure(run)
+    assert f"no item of {count} for split 't" in found
+    assert "they are too few; add some" in found

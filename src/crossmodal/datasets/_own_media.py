@@ -9,6 +9,7 @@ import os
 import re
 import unicodedata
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path, PurePosixPath
@@ -89,7 +90,9 @@ class Media:
         if os.path.lexists(path):
             return path
         if folder not in self._listings:
-            names = os.listdir(folder) if os.path.isdir(folder) else []
+            names: list[str] = []
+            with suppress(OSError):
+                names = os.listdir(folder)
             self._listings[folder] = {unicodedata.normalize("NFC", name): name for name in names}
         return folder / self._listings[folder].get(unicodedata.normalize("NFC", part), part)
 
@@ -117,4 +120,5 @@ def decode(path: Path, column: str) -> Content:
 def _reason(path: Path, error: OSError) -> str:
     if os.path.islink(path) and not os.path.exists(path):
         return f"is a link to {os.readlink(path)}, which is not there; fetch that file"
-    return f"{error.strerror}; correct the path"
+    advice = "allow reading it" if isinstance(error, PermissionError) else "correct the path"
+    return f"{error.strerror}; {advice}"

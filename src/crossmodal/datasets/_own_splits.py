@@ -75,7 +75,7 @@ def drawn_splits(
     return splits
 
 
-def parted(table: Table, splits: dict[str, str]) -> tuple[Findings, int]:
+def parted(table: Table, splits: dict[str, str], advice: str) -> tuple[Findings, int]:
     """Return findings on equal and nearly equal items in different splits, and their number."""
     findings, items = Findings(), set()
     for first, second in dict.fromkeys(table.prints.pairs()):
@@ -85,7 +85,7 @@ def parted(table: Table, splits: dict[str, str]) -> tuple[Findings, int]:
                 table.items[second][0].error(
                     "split",
                     f"{second!r} ({splits[second]}) is equal or nearly equal to {first!r} "
-                    f"({splits[first]}); put both into one split, or set `duplicates: warn`",
+                    f"({splits[first]}){advice}",
                 )
             )
     return findings, len(items)

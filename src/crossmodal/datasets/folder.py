@@ -146,7 +146,8 @@ class Folder(Dataset):
         stated = stated_splits(self.csv, table)
         splits = stated or drawn_splits(self.csv, table, shares, options.seed, near=refuse)
         if stated or not refuse:
-            findings, items = parted(table, splits)
+            advice = "; put both into one split, or set `duplicates: warn`" if refuse else ""
+            findings, items = parted(table, splits, advice)
             if refuse:
                 findings.report()
             elif items:
