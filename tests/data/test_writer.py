@@ -56,7 +56,7 @@ def test_damaged_remarks_are_refused(folder, content):
         _ = Prepared(folder).remarks
 
 
-LONG = "word " * 30_000
+LONG = "word " * 2_100_000
 UNFIT = {
     "item twice": (lambda out: out.item("a", "train"), ["'a'", "twice"]),
     "item in two splits": (lambda out: out.item("a", "test"), ["'a'", "'train'", "'test'"]),

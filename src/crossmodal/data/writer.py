@@ -1,6 +1,5 @@
 """Writer of prepared datasets, which validates everything that it is given."""
 
-import csv
 import io
 import re
 import unicodedata
@@ -23,7 +22,7 @@ from crossmodal.data.prepared import (
     Item,
 )
 from crossmodal.errors import CrossmodalError
-from crossmodal.io.files import replacing, write_csv, write_json
+from crossmodal.io.files import LONGEST_FIELD, replacing, write_csv, write_json
 
 NOT_IN_NAMES = {"Cc", "Cs", "Zl", "Zp"}  # controls, half letters, ends of lines and paragraphs
 
@@ -215,6 +214,7 @@ def is_file_name(id: str) -> bool:
 def _is_writable(text: str) -> bool:
     """Whether a text survives being written to a UTF-8 CSV and read again."""
     try:
-        return "\0" not in text and len(text.encode()) < csv.field_size_limit()
+        text.encode()
     except UnicodeEncodeError:
         return False
+    return "\0" not in text and len(text) <= LONGEST_FIELD

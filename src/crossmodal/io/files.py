@@ -20,6 +20,8 @@ from typing import IO, Any
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.locks import take
 
+LONGEST_FIELD = 10_000_000  # characters of a field of a CSV
+csv.field_size_limit(1 << 30)  # the default is 131,072, and its error names no row
 UNFINISHED = ".unfinished-"  # begins the names of hidden folders with what is being written
 # what the parsers of archives and images raise on corrupt, encrypted or forged archives
 DAMAGE = (

@@ -36,7 +36,10 @@ def read_speech(content: bytes, name: str) -> "Tensor":
 
     samples, rate = decode_speech(content, name)
     clip, ratio = from_numpy(samples), resampling_ratio(rate)
-    return resample(clip, ratio.numerator, ratio.denominator) if len(clip) else clip
+    if not len(clip):
+        warnings.warn(f"{name}: has no samples", stacklevel=2)
+        return clip
+    return resample(clip, ratio.numerator, ratio.denominator)
 
 
 def resampling_ratio(rate: int) -> Fraction:
@@ -60,9 +63,7 @@ def decode_speech(content: bytes, name: str) -> tuple[np.ndarray, int]:
         raise _refusal(name, f"cannot be decoded as audio ({error.error_string})") from error
     except (ValueError, MemoryError) as error:
         raise _refusal(name, str(error)) from error
-    if not len(samples):
-        warnings.warn(f"{name}: has no samples", stacklevel=2)
-    elif np.abs(samples).max() < CANCELLED * peak:
+    if np.abs(samples).max(initial=0) < CANCELLED * peak:
         reason = "its channels are in opposite phase, so that their mean is silent"
         warnings.warn(f"{name}: {reason}; keep one of them", stacklevel=2)
     return samples, rate

@@ -1,15 +1,17 @@
 """Spreadsheets saved as CSV; messages name rows as the spreadsheet numbers them."""
 
-import csv
-import io
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from crossmodal.errors import CrossmodalError
+from crossmodal.io.delimited_text import read_records
+from crossmodal.io.files import LONGEST_FIELD
 
 SHOWN = 50  # findings of a message
+INVENTED = re.compile(r"unnamed: [\d.]+")  # by pandas, for a column without name
 
 
 class RowError(CrossmodalError):
@@ -85,67 +87,102 @@ def read_rows(
 ) -> list[Row]:
     """Rows of a CSV with a header, except empty ones; white space around fields is removed.
 
+    Columns are separated by commas, semicolons, tabs or bars; Excel's line `sep=` is obeyed, and
+    is no row. Names of columns may be of any case. A column without name is left out if it is
+    empty or, like the index that pandas writes, has another whole number in each row.
+
     Args:
-        path: The CSV, in UTF-8 with commas.
+        path: The CSV, in UTF-8 or UTF-16, with any line ends.
         columns: Allowed columns.
         renamed: Former names of columns, and their present ones.
 
     Raises:
-        CrossmodalError: If it is not such a file, or a row has too many or too few fields.
+        CrossmodalError: If it is not such a file, a row has too many or too few fields, or a field
+            has more than `LONGEST_FIELD` characters.
     """
-    reader = csv.reader(io.StringIO(_decode(path), newline=""), strict=True)
-    try:
-        header, *records = [[field.strip() for field in record] for record in reader]
-    except csv.Error as error:
-        raise CrossmodalError(f"{path}: line {reader.line_num}: {error}; save it again") from error
-    except ValueError as error:
-        raise CrossmodalError(f"{path}: is empty; its first row names the columns") from error
-    where = f"{path}: row 1"
-    for former, present in (renamed or {}).items():
-        if former in header:
-            raise CrossmodalError(f"{where}: column {former!r} is called {present!r}; rename it")
-    _check_header(where, header, columns)
-    rows = [(number, record) for number, record in enumerate(records, 2) if any(record)]
+    renamed = renamed or {}
+    table = read_records(path, {*columns, *renamed})
+    if not table:
+        raise CrossmodalError(f"{path}: is empty; its first row names the columns")
+    (first, header), *records = table
+    names = _names(str(RowError(path, first, "")), header, columns, renamed)
     findings = Findings()
-    for number, record in rows:
+    for number, record in records:
         with findings.collect():
-            if len(record) != len(header):
-                raise RowError(
-                    path,
-                    number,
-                    f": {len(record)} fields, but {len(header)} columns; put text that has a comma "
-                    "between double quotes",
-                )
-            for column, field in zip(header, record, strict=True):
-                if "\0" in field:
-                    reason = "has a NUL character; type the field anew"
-                    raise RowError(path, number, f", column {column!r}: {reason}")
+            _check_record(path, number, record, names)
     findings.report()
-    return [Row(path, number, dict(zip(header, record, strict=True))) for number, record in rows]
+    for place, name in enumerate(names):
+        with findings.collect():
+            if not name:
+                _check_nameless(path, place, records)
+    findings.report()
+    return [
+        Row(path, number, {name: record[place] for place, name in enumerate(names) if name})
+        for number, record in records
+    ]
 
 
-def _decode(path: Path) -> str:
-    try:
-        content = path.read_bytes()
-        return content.decode("utf-8-sig")  # Excel marks its UTF-8 files
-    except OSError as error:
-        raise CrossmodalError(f"{path}: {error.strerror}; put your CSV there") from error
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise CrossmodalError(
-            f"{path}: line {line} is not UTF-8; save it as 'CSV UTF-8 (comma delimited)'"
-        ) from error
+def _plain(name: str) -> str:
+    """A name of a column, as it is compared; empty for those that programs invent."""
+    name = name.strip().strip("\ufeff").casefold()
+    return "" if INVENTED.fullmatch(name) else name
 
 
-def _check_header(where: str, header: list[str], columns: tuple[str, ...]) -> None:
-    if len(header) == 1 and (found := {";", "\t"} & {*header[0]}):
-        raise CrossmodalError(
-            f"{where}: columns are separated by {found.pop()!r}; save it with commas, in Excel as "
-            "'CSV UTF-8 (comma delimited)', elsewhere with a comma as field delimiter"
-        )
-    for column in header:
-        if column not in columns or header.count(column) > 1:
-            problem = "repeated" if column in columns else "unknown"
+def _names(
+    where: str, header: list[str], columns: tuple[str, ...], renamed: dict[str, str]
+) -> list[str]:
+    """Names of the columns up to the last one that has any; empty where there is none."""
+    names = [_plain(name) for name in header]
+    while names and not names[-1]:
+        names.pop()
+    if not names:
+        raise CrossmodalError(f"{where}: names no column; allowed: {', '.join(columns)}")
+    for name in filter(None, names):
+        if name in renamed:
             raise CrossmodalError(
-                f"{where}: column {column!r} is {problem}; allowed: {', '.join(columns)}"
+                f"{where}: column {name!r} is called {renamed[name]!r}; rename it"
             )
+        if name not in columns or names.count(name) > 1:
+            problem = "repeated" if name in columns else "unknown"
+            shown = header[names.index(name)]
+            raise CrossmodalError(
+                f"{where}: column {shown!r} is {problem}; allowed: {', '.join(columns)}"
+            )
+    return names
+
+
+def _check_record(path: Path, number: int, record: list[str], names: list[str]) -> None:
+    """Whether a row has a field for each column, which can be used, and nothing behind them.
+
+    Raises:
+        RowError: If not.
+    """
+    if len(record) < len(names) or any(record[len(names) :]):
+        raise RowError(
+            path,
+            number,
+            f": {len(record)} fields, but {len(names)} columns, the last of them {names[-1]!r}; "
+            "put text that has the separator of columns between double quotes",
+        )
+    for column, field in zip(names, record, strict=False):
+        if "\0" in field:
+            reason = "has a NUL character; type the field anew"
+            raise RowError(path, number, f", column {column!r}: {reason}")
+        if len(field) > LONGEST_FIELD:
+            reason = f"has {len(field):,} characters, at most {LONGEST_FIELD:,} fit; shorten it"
+            raise RowError(path, number, f", column {column!r}: {reason}")
+
+
+def _check_nameless(path: Path, place: int, records: list[tuple[int, list[str]]]) -> None:
+    """Whether a column without name is empty or an index.
+
+    Raises:
+        RowError: If not.
+    """
+    fields = {number: record[place] for number, record in records if record[place]}
+    values = {*fields.values()}
+    is_index = len(values) == len(records) and all(value.isdecimal() for value in values)
+    if fields and not is_index:
+        number, field = next(iter(fields.items()))
+        reason = f"has no name, but holds {field[:40]!r}; name it in the first row, or empty it"
+        raise RowError(path, number, f", column {place + 1}: {reason}")
