@@ -216,3 +216,18 @@ def test_all_rows_are_taken_without_a_copy_and_others_with_one():
         np.testing.assert_array_equal(view.taken(np.array(rows)), view.features[rows])
     doubles = View(view.features.astype(np.float64), view.items, view.ids, {})
     assert doubles.taken(np.arange(4)).dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("rows", "constant"),
+    [
+        ([[1, 2]], False),
+        ([[1, 2], [1, 2]], True),
+        ([[1, 2], [1, 2], [1, 3]], False),
+        (Ragged.concatenate([np.array([1, 2])] * 3), True),
+        (Ragged.concatenate([np.array([1, 2]), np.array([1])]), False),
+    ],
+)
+def test_a_view_is_constant_if_its_rows_are_equal(rows, constant):
+    rows = rows if isinstance(rows, Ragged) else np.array(rows)
+    assert View(rows, np.arange(len(rows)), [], {}).is_constant() == constant

@@ -166,5 +166,5 @@ def test_of_more_dims_than_the_rank_of_a_view_as_many_are_used(views, fit):
 
 def test_a_constant_view_is_refused(views, fit):
     views["image"][:] = 3.0
-    with pytest.raises(CrossmodalError, match="no common directions"):
+    with pytest.raises(CrossmodalError, match="no common directions: all rows of image are equal"):
         fit(views, dims=1, ridge=0.1)

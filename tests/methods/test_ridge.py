@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Ridge as SklearnRidge
 
+from crossmodal.errors import CrossmodalError
 from crossmodal.learning.method import Run
 from crossmodal.learning.selection import selection_score
 from crossmodal.methods.ridge import Ridge
@@ -89,3 +90,15 @@ def test_linearly_related_pairs_are_retrieved_without_error(rng, make_split):
     method = Ridge(penalty=1e-9, whitening=0)
     method.fit(split(100), split(100), Run(seed=0))
     assert selection_score(method, split(300)) == 600  # six recalls of 100
+
+
+def test_a_singular_covariance_names_its_constant_columns(views, make_split):
+    views["text"][:] = 0
+    split = make_split(views)
+    message = r"singular: 6 of its 6 columns are constant \(0, 1, 2, 3, 4, 5\); raise penalty"
+    with pytest.raises(CrossmodalError, match=message):
+        Ridge(penalty=0.1, whitening=0).fit(split, split, Run(seed=0))
+    views["text"][:, 2:4] = np.arange(60)[:, None] * 1e9
+    split = make_split(views)
+    with pytest.raises(CrossmodalError, match=r"4 of its 6 columns are constant \(0, 1, 4, 5\)"):
+        Ridge(penalty=1e-30, whitening=0).fit(split, split, Run(seed=0))

@@ -263,6 +263,16 @@ def test_a_corrupt_feature_file_is_named(run):
         run()
 
 
+def test_training_rows_that_are_all_equal_are_refused(run):
+    def level(content, in_test):
+        content.features[~in_test] = 0.1
+        return content
+
+    rewrite(run, level)
+    with pytest.raises(CrossmodalError, match=r"h5: all \d+ training rows of image are equal"):
+        run()
+
+
 def test_a_method_that_trains_on_one_gpu_refuses_two(run, monkeypatch):
     monkeypatch.setattr("crossmodal.steps.train.processes", lambda: 2)
     with pytest.raises(CrossmodalError, match="gpus: is 2, but the method 'toy' trains on one"):

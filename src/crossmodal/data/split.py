@@ -45,6 +45,13 @@ class View:
             )
         return self.features
 
+    def is_constant(self) -> bool:
+        """Return whether there are several rows, which are all equal."""
+        rows = range(1, len(self.features))
+        return len(rows) > 0 and all(
+            np.array_equal(self.features[0], self.features[row]) for row in rows
+        )
+
     def taken(self, rows: np.ndarray) -> np.ndarray:
         """The given rows as float32, (n, d); these themselves, not a copy, where they are all.
 

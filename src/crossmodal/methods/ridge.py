@@ -10,6 +10,7 @@ import scipy.linalg
 from pydantic import Field
 
 from crossmodal.data.split import Split, View
+from crossmodal.errors import CrossmodalError, listed
 from crossmodal.learning.linear.whitening import mean_diagonal
 from crossmodal.learning.method import Method, Run
 from crossmodal.options import Positive, Share, Strict
@@ -37,7 +38,11 @@ class Ridge(Method):
         )
 
     def fit(self, train: Split, validation: Split, run: Run) -> None:
-        """Learn the map."""
+        """Learn the map.
+
+        Raises:
+            CrossmodalError: If the covariance of the second view is singular.
+        """
         _, rows = train.pairs()
         (target, first), (source, second) = train.two_views().items()
         y = first.vectors().astype(np.float64)[rows[target]]  # (m, q)
@@ -52,7 +57,13 @@ class Ridge(Method):
         moments = x.T @ x / len(x)
         moments[np.diag_indices(len(moments))] += self.options.penalty * mean_diagonal(moments)
         shared = x.T @ y / len(x)
-        self.arrays[f"map.{source}"] = scipy.linalg.solve(moments, shared, assume_a="pos")
+        try:
+            self.arrays[f"map.{source}"] = scipy.linalg.solve(moments, shared, assume_a="pos")
+        except np.linalg.LinAlgError as error:
+            raise CrossmodalError(
+                f"{run.label}: the covariance of {source} is singular: {_constant(x)}; raise "
+                "penalty, or choose another feature"
+            ) from error
 
     def _scaling(self, y: np.ndarray) -> np.ndarray:
         """C^-p/2 (q, q) of centred rows (m, q)."""
@@ -76,3 +87,10 @@ class Ridge(Method):
         own = 8 * (numbers + size.pairs * widest + 3 * squares)
         operations = 2 * numbers * size.width + 25 * widest**3
         return fit(size, INTERPRETER, own, operations, 8 * size.width * widest)
+
+
+def _constant(x: np.ndarray) -> str:
+    """Return which columns of rows (m, p) are constant, for a message."""
+    constant = np.flatnonzero(np.ptp(x, axis=0) == 0)
+    numbers = f" ({listed(map(str, constant))})" if len(constant) else ""
+    return f"{len(constant)} of its {x.shape[1]} columns are constant{numbers}"

@@ -68,6 +68,7 @@ def train(
         dataset = Prepared(folder)
         how = (spec["relevance"], spec.get("changes"))
         splits = [load_split(dataset, views, split, *how) for split in ("train", "validation")]
+        _refuse_constant(splits[0], views)
         fitted, searched = {}, []
         taken = [read_facts(path.parent)["searched"] for path in searched_there]
         for index, options in enumerate(taken or combinations(spec["search"])):
@@ -100,6 +101,16 @@ def _searched_there(spec: dict[str, Any], output: Path, seed: int) -> list[Path]
     if spec.get("searched_by") != "first" or seed == 0:
         return []
     return [output.parent.with_name("seed0") / "model.json"]
+
+
+def _refuse_constant(train: Split, views: dict[str, Path]) -> None:
+    """Check that the training rows of each view differ."""
+    for modality, view in train.views.items():
+        if view.is_constant():
+            raise CrossmodalError(
+                f"{views[modality]}: all {len(view.ids)} training rows of {modality} are equal, so "
+                "that nothing can be learnt from them; choose another feature"
+            )
 
 
 def _refuse_processes(spec: dict[str, Any]) -> None:

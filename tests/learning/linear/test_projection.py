@@ -3,7 +3,7 @@ import pytest
 
 from crossmodal.errors import CrossmodalError
 from crossmodal.learning.linear import inputs
-from crossmodal.learning.linear.inputs import InputOptions, paired_inputs
+from crossmodal.learning.linear.inputs import InputOptions, Inputs, paired_inputs
 from crossmodal.learning.linear.projection import Projection, usable_dims
 
 
@@ -42,5 +42,11 @@ def test_a_message_names_run_views_and_what_is_possible():
     message = "run: dims is 4, but image and text have only 3 common directions; 3 are used"
     with pytest.warns(UserWarning, match=message):
         assert usable_dims("run", 4, 3, views) == 3
-    with pytest.raises(CrossmodalError, match="run: image and text have no common directions"):
+    rows = np.random.default_rng(0).standard_normal((5, 2))
+    views = {m: Inputs(rows, "raw", np.arange(5)) for m in views}
+    message = "run: image and text have no common directions; choose"
+    with pytest.raises(CrossmodalError, match=message):
+        usable_dims("run", 4, 0, views)
+    views["text"] = Inputs(np.full((5, 2), 0.1), "zscore", np.arange(5))
+    with pytest.raises(CrossmodalError, match="directions: all rows of text are equal; choose"):
         usable_dims("run", 4, 0, views)

@@ -71,8 +71,10 @@ def usable_dims(label: str, dims: int, rank: int, views: dict[str, Inputs]) -> i
         CrossmodalError: If there are none.
     """
     if not rank:
+        constant = [modality for modality, view in views.items() if _is_constant(view)]
+        why = f": all rows of {' and of '.join(constant)} are equal" if constant else ""
         raise CrossmodalError(
-            f"{label}: {' and '.join(views)} have no common directions; choose other features"
+            f"{label}: {' and '.join(views)} have no common directions{why}; choose other features"
         )
     if dims > rank:
         warnings.warn(
@@ -81,3 +83,7 @@ def usable_dims(label: str, dims: int, rank: int, views: dict[str, Inputs]) -> i
             stacklevel=3,
         )
     return min(dims, rank)
+
+
+def _is_constant(view: Inputs) -> bool:
+    return all((view[block] == view[:1]).all() for block in row_blocks(len(view)))
