@@ -39,7 +39,7 @@ def raw(tmp_path, monkeypatch):
             out.item(f"{number}", "train")
             out.caption(f"{number}", f"{number}", "a text")
     for file in PREPARED.rglob("*.*"):
-        stored = records.STORE / records._name(file)
+        stored = records.STORE / records.name_of(file)
         stored.parent.mkdir(parents=True, exist_ok=True)
         stored.write_text(json.dumps({"params": ["known"], "endtime": file.stat().st_mtime}))
     records.carry()
@@ -77,7 +77,7 @@ def change(file):
 
 def forget(file):
     (file.parent / records.CARRIER).unlink()
-    (records.STORE / records._name(file)).unlink()
+    (records.STORE / records.name_of(file)).unlink()
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ import pytest
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import read_json
 from crossmodal.steps.tabulate_unfinished import tabulate_unfinished
-from crossmodal.workflow.records import UNKNOWN, described, record_of
+from crossmodal.workflow.carrier import described
+from crossmodal.workflow.records import UNKNOWN, record_of
 from tests.steps.test_tabulate import EXPERIMENT
 
 
@@ -83,7 +84,7 @@ def test_a_failed_row_is_empty_with_its_reason_and_the_table_is_due(run):
 
 
 def _describes(stored, path):
-    return described(stored.name) == str(path)
+    return described(stored.name) == path
 
 
 def test_a_table_that_lacks_what_was_not_started_is_not_made(run):

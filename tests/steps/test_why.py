@@ -12,7 +12,7 @@ SPEC = {"plugin": "cca", "code": "0123"}
 
 def record(path, rule, sources):
     """What Snakemake notes of an output."""
-    stored = records.STORE / records._name(path)
+    stored = records.STORE / records.name_of(path)
     stored.parent.mkdir(parents=True, exist_ok=True)
     params = [repr("toy"), repr(json.dumps(SPEC))]
     found = {"rule": rule, "params": params, "input": [*map(str, sources)], "endtime": 0}

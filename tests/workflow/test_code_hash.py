@@ -132,6 +132,8 @@ def imported(module):
 SHOWING = {
     PACKAGE / "errors.py",
     PACKAGE / "io/progress.py",
+    PACKAGE / "io/relative_names.py",
+    PACKAGE / "workflow/carrier.py",
     PACKAGE / "workflow/records.py",
     *PACKAGE.glob("resources/*.py"),  # estimates
 }

@@ -12,7 +12,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1]
 # what shows something to the user, or refuses files, and computes nothing
-MODULES = {"errors", "io.progress", "workflow.records"}
+MODULES = {"errors", "io.progress", "io.relative_names", "workflow.carrier", "workflow.records"}
 FUNCTIONS = {"print", "warnings.warn"}
 # what estimates a job, and changes nothing of what it makes
 ESTIMATES = "resources"

@@ -6,53 +6,66 @@ SHA-256. After `dvc pull` or `dvc checkout` they are taken over, and Snakemake s
 that made the files saw. A file that is not the one its record describes is refused.
 """
 
-import base64
 import contextlib
 import json
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
 
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import find, sha256, write_json, write_text
+from crossmodal.workflow.carrier import (
+    CARRIER,
+    Entry,
+    Record,
+    described,
+    home,
+    is_name,
+    name_of,
+    read_carrier,
+    read_shaped,
+)
 
 OUTPUTS = ("data", "features", "models", "embeddings", "results")
-CARRIER = ".records.json"
 STORE, UNFINISHED = Path(".snakemake/metadata"), Path(".snakemake/incomplete")
 SEEN = Path(".snakemake/records-seen.json")
 RAW = Path("data/raw")
-PART = 254  # characters of a name that Snakemake puts into one part of a path
 UNKNOWN = "no record says how they were made"  # in place of what a job depends on
 CLOCK = 1e-3  # seconds; file systems store times less precisely than Snakemake records them
+TIMES = TypeAdapter(dict[str, int])
 
 
 def take_over() -> None:
-    """Adopt the records that DVC brought, and give their files the recorded times.
+    """Adopt the records that DVC brought, restore those that a power cut emptied, and give their
+    files the recorded times.
 
     Raises:
-        CrossmodalError: If a file is not the one that its record describes.
+        CrossmodalError: If a file is not the one that its record describes, or records name
+            anything but files of their folder.
     """
-    known, carriers = _seen(), _carriers()
+    seen, carriers = _seen(), _carriers()
     wrong = []
     for carrier, stamp in carriers.items():
-        new = known.get(carrier) != stamp
-        for name, entry in _read(Path(carrier)).items():
-            path, record = Path(described(name)), entry["record"]
+        new = seen.get(carrier) != stamp
+        for name, entry in read_carrier(Path(carrier)).items():
+            path, stored = described(name), _stored(name)
             # a record that a killed run did not carry yet is newer than the carried one
-            if not new and _stored(name) != record:
+            if not new and stored not in (None, entry.record):
                 continue
-            if not _is_current(path, record) and not (UNFINISHED / name).exists():
-                if sha256(path) != entry["sha256"]:
-                    wrong.append(path)
+            if not _is_current(path, entry.record) and not (UNFINISHED / name).exists():
+                if not path.is_file() or sha256(path) != entry.sha256:
+                    if new or stored:  # or it was made anew, and is due since its record is lost
+                        wrong.append(path)
                     continue
-                _set_time(path, record["endtime"])
-            if new:
-                # not safe against a kill in between, but then the next start writes it again
+                _set_time(path, entry.record.endtime)
+            if stored != entry.record:
+                # not safe against a power cut, but then the next start restores it again
                 (STORE / name).parent.mkdir(parents=True, exist_ok=True)
-                (STORE / name).write_text(json.dumps(record), encoding="utf-8")
+                (STORE / name).write_text(json.dumps(entry.record.to_json()), encoding="utf-8")
     _refuse(wrong)
-    if carriers != known:
+    if carriers != seen:
         _note_seen(carriers)
 
 
@@ -68,14 +81,15 @@ def doubt(is_output: Callable[[str], bool]) -> list[Path]:
     Returns:
         The files.
     """
-    known = {described(str(p.relative_to(s))) for s in (STORE, UNFINISHED) for p in _files(s)}
+    readable = (name for name in _names(STORE) if _stored(name))
+    known = {*map(described, readable), *map(described, _names(UNFINISHED))}
     made = (path for folder in OUTPUTS for path in _files(Path(folder)))
     unknown = [
         path
         for path in made
         if path.name != CARRIER
         and not path.is_relative_to(RAW)
-        and str(path) not in known
+        and path not in known
         and is_output(str(path))
     ]
     UNFINISHED.mkdir(parents=True, exist_ok=True)  # or Snakemake takes the records for old ones
@@ -90,20 +104,20 @@ def disown(path: Path) -> None:
 
     time = path.stat().st_mtime
     record = {"params": [UNKNOWN], "endtime": time, "input": None, "rule": None}
-    stored = STORE / _name(path)
+    stored = STORE / name_of(path)
     stored.parent.mkdir(parents=True, exist_ok=True)
     write_json(stored, record | {"record_format_version": RECORD_FORMAT_VERSION})
 
 
-def record_of(path: Path) -> dict[str, Any]:
-    """What is known of an output: Snakemake's record, or the one that is carried beside it.
+def record_of(path: Path) -> Record:
+    """Return what is known of an output: Snakemake's record, or the one that is carried beside it.
 
     Raises:
         CrossmodalError: If there is none.
     """
-    name = _name(path)
-    record = _stored(name) or _read(_home(path) / CARRIER).get(name, {}).get("record")
-    if not record or UNKNOWN in record["params"]:
+    carried = read_carrier(home(path) / CARRIER).get(name_of(path))
+    record = _stored(name_of(path)) or (carried and carried.record)
+    if not record or UNKNOWN in (record.params or ()):
         raise CrossmodalError(
             f"{path}: no record says how it was made; `snakemake --cores 8 {path}` makes it"
         )
@@ -126,9 +140,9 @@ def verified(paths: Iterable[Path]) -> dict[str, str]:
 
 def _recorded(path: Path) -> str | None:
     """SHA-256 of an output, unless it was made anew since the records were carried."""
-    name = _name(path)
-    entry = _read(_home(path) / CARRIER).get(name)
-    return entry["sha256"] if entry and _stored(name) in (None, entry["record"]) else None
+    name = name_of(path)
+    entry = read_carrier(home(path) / CARRIER).get(name)
+    return entry.sha256 if entry and _stored(name) in (None, entry.record) else None
 
 
 def _refuse(wrong: list[Path]) -> None:
@@ -141,60 +155,45 @@ def _refuse(wrong: list[Path]) -> None:
 
 def carry() -> None:
     """Write the records, and the checksums of new files, beside the files they describe."""
-    by_folder: dict[Path, dict[str, Any]] = {}
-    for stored in _files(STORE):
-        name = str(stored.relative_to(STORE))
-        path = Path(described(name))
-        record = _stored(name)  # none if the file was emptied
-        if record and path.exists() and path.parts[0] in OUTPUTS:
-            by_folder.setdefault(_home(path), {})[name] = record
+    by_folder: dict[Path, dict[str, Record]] = {}
+    for name in _names(STORE):
+        path, record = described(name), _stored(name)  # none if the file was emptied
+        if record and path.is_file() and path.parts[0] in OUTPUTS:
+            by_folder.setdefault(home(path), {})[name] = record
     for folder, records in by_folder.items():
-        before = _read(folder / CARRIER)
+        before = read_carrier(folder / CARRIER)
         entries = {name: _entry(name, r, before.get(name)) for name, r in records.items()}
         if entries != before:
+            content = {name: e.model_dump(exclude_unset=True) for name, e in entries.items()}
             # a new file, never through a link into DVC's cache
-            write_text(folder / CARRIER, json.dumps(entries, indent=1, sort_keys=True) + "\n")
+            write_text(folder / CARRIER, json.dumps(content, indent=1, sort_keys=True) + "\n")
     _note_seen(_carriers())
-
-
-def described(name: str) -> str:
-    """The output that a record describes: Snakemake names records by the base64 of its path."""
-    parts = (part.removeprefix("@") for part in Path(name).parts)
-    return base64.urlsafe_b64decode("".join(parts)).decode()
-
-
-def _name(path: Path) -> str:
-    """Name of an output's record, the inverse of `described`."""
-    code = base64.urlsafe_b64encode(str(path).encode()).decode()
-    parts = [code[start : start + PART] for start in range(0, len(code), PART)]
-    return "/".join([*(f"@{part}" for part in parts[:-1]), parts[-1]])
 
 
 def _files(folder: Path) -> list[Path]:
     return [path for path in find(folder, "*") if path.is_file()]
 
 
-def _home(path: Path) -> Path:
-    """Folder of the carrier: the file's own, but `dvc plots` reads all files of a folder of curves,
-    so results have one carrier for each kind.
-    """
-    return path.parents[-3] if path.parts[0] == "results" and len(path.parts) > 2 else path.parent
+def _names(store: Path) -> list[str]:
+    """Names of the records in a store, without what killed processes left there."""
+    names = (path.relative_to(store).as_posix() for path in _files(store))
+    return [name for name in names if is_name(name)]
 
 
-def _entry(name: str, record: dict[str, Any], before: dict[str, Any] | None) -> dict[str, Any]:
+def _entry(name: str, record: Record, before: Entry | None) -> Entry:
     """A record with the checksum of its file, which is read only if the record is new."""
-    if before and before["record"] == record:
+    if before and before.record == record:
         return before
-    return {"record": record, "sha256": sha256(Path(described(name)))}
+    return Entry(record=record, sha256=sha256(described(name)))
 
 
-def _is_current(path: Path, record: dict[str, Any]) -> bool:
+def _is_current(path: Path, record: Record) -> bool:
     """Whether a file, and a link to it, has the time of its record; a missing file counts as
     current.
     """
     # another clone that shares DVC's cache may have set the target's time, and not this link's
     return not path.exists() or all(
-        abs(status.st_mtime - record["endtime"]) < CLOCK for status in (path.stat(), path.lstat())
+        abs(status.st_mtime - record.endtime) < CLOCK for status in (path.stat(), path.lstat())
     )
 
 
@@ -205,24 +204,12 @@ def _set_time(path: Path, time: float) -> None:
             os.utime(path, (time, time), follow_symlinks=follow)
 
 
-def _stored(name: str) -> dict[str, Any] | None:
+def _stored(name: str) -> Record | None:
+    """Snakemake's record; none if there is no file, or a power cut emptied or cut it."""
     try:
-        return json.loads((STORE / name).read_text())
-    except (FileNotFoundError, ValueError):
+        return Record.model_validate_json((STORE / name).read_bytes())
+    except (FileNotFoundError, ValidationError):
         return None
-
-
-def _read(carrier: Path) -> dict[str, Any]:
-    """Entries of a carrier; none if there is no such file."""
-    try:
-        entries = json.loads(carrier.read_text())
-    except FileNotFoundError:
-        return {}
-    except ValueError as error:
-        raise CrossmodalError(f"{carrier}: {error}; delete it, or pull it again") from error
-    if not isinstance(entries, dict):
-        raise CrossmodalError(f"{carrier}: holds no records; delete it, or pull it again")
-    return entries
 
 
 def _carriers() -> dict[str, int]:
@@ -233,7 +220,7 @@ def _carriers() -> dict[str, int]:
 
 def _seen() -> dict[str, int]:
     """The carriers that were taken over or written here."""
-    return _read(SEEN)
+    return read_shaped(SEEN, TIMES) or {}
 
 
 def _note_seen(carriers: dict[str, int]) -> None:
