@@ -21,6 +21,8 @@ if workflow.is_main_process:
             f"{', '.join(map(str, unknown[:3]))}{' ...' * (len(unknown) > 3)}, {len(unknown)} files: "
             f"{records.UNKNOWN}; what needs them makes them again"
         )
+    if marks := sharing.conflict():
+        logger.warning(marks)
     before = sharing.IGNORE.read_text() if sharing.IGNORE.exists() else ""
     wanted = sharing.ignored(PARAMS, before)
     if wanted != before:

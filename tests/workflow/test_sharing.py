@@ -1,5 +1,3 @@
-import hashlib
-import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import ClassVar
@@ -133,31 +131,31 @@ def test_the_committed_patterns_are_those_of_the_committed_params():
     assert (ROOT / ".dvcignore").read_text() == wanted
 
 
-def test_files_that_differ_from_the_lock_are_found_and_the_corrupt_copy_removed(
-    tmp_path, monkeypatch
-):
-    monkeypatch.setattr(sharing, "_cached", lambda name: tmp_path / "cache" / name)
-    (tmp_path / "cache").mkdir()
-    entries = []
-    for name, found in (("right", b"right"), ("wrong", b"WRONG"), ("edited", b"mine")):
-        md5 = hashlib.md5(name.encode()).hexdigest()
-        entries.append({"relpath": name, "md5": md5})
-        (tmp_path / name).write_bytes(found)
-        (tmp_path / "cache" / md5).write_bytes(b"WRONG" if name == "wrong" else name.encode())
-    entries.append({"relpath": "missing", "md5": "0"})
-    (tmp_path / "cache/listing").write_text(json.dumps(entries))
-    wrong = sharing._wrong_files(tmp_path, "listing")
-    found = [Path(line.split(" (")[0]).name for line in wrong]
-    assert found == ["wrong", "edited", "missing"]
-    left = [(tmp_path / "cache" / entry["md5"]).exists() for entry in entries]
-    assert left == [True, False, True, False]
-
-
 def test_a_pull_without_a_lock_or_of_an_unknown_output_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(CrossmodalError, match=r"dvc\.lock: No such file.*dvc push"):
         sharing.pull([])
-    lock = {"stages": {"extract": {"outs": [{"path": "features", "md5": "0"}]}}}
+    lock = {"stages": {"extract": {"outs": [{"path": "features", "md5": "0" * 32 + ".dir"}]}}}
     (tmp_path / "dvc.lock").write_text(yaml.safe_dump(lock))
     with pytest.raises(CrossmodalError, match=r"feature: not an output.*outputs: features"):
         sharing.pull(["feature"])
+
+
+def test_conflict_marks_of_git_are_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert sharing.conflict() == ""
+    text = "stages:\n<<<<<<< HEAD\n  a: {}\n=======\n  b: {}\n>>>>>>> other\n"
+    (tmp_path / "dvc.lock").write_text(text)
+    message = "dvc.lock has conflict marks: see docs/sharing.md"
+    assert sharing.conflict() == message
+    with pytest.raises(CrossmodalError, match=message):
+        sharing.pull([])
+
+
+@pytest.mark.parametrize("md5", ["0", "../../x", "0" * 32, "0" * 32 + ".dir\n", ["a"], None])
+def test_a_lock_of_another_shape_is_refused(tmp_path, monkeypatch, md5):
+    monkeypatch.chdir(tmp_path)
+    lock = {"stages": {"extract": {"outs": [{"path": "features", "md5": md5}]}}}
+    (tmp_path / "dvc.lock").write_text(yaml.safe_dump(lock))
+    with pytest.raises(CrossmodalError, match=r"dvc\.lock: not as DVC writes it"):
+        sharing.pull([])

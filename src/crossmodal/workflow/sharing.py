@@ -1,19 +1,21 @@
 """What a team shares: which files DVC may version, and `dvc pull` with checksum verification."""
 
-import hashlib
-import json
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path, PurePath
 
 import yaml
+from pydantic import BaseModel, Field
 
 from crossmodal.config.params import Params
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import UNFINISHED
+from crossmodal.workflow.listings import LISTING, fetch_listing, wrong_files
 
-IGNORE = Path(".dvcignore")
+IGNORE, LOCK = Path(".dvcignore"), Path("dvc.lock")
+MARKS = ("<<<<<<<", "=======", ">>>>>>>")  # of git, at the begin of a line
+CONFLICT = f"{LOCK} has conflict marks: see docs/sharing.md"
 HEADER = (
     "# Written by the workflow: what DVC neither versions nor pushes, which is compiled modules,\n"
     "# unfinished files, and all that no licence opens; see `redistribution`, `shares_features`,\n"
@@ -27,6 +29,25 @@ CLOSED = (
     "/data/prepared/*/media.zip",
     "/results/examples",
 )
+
+
+class Output(BaseModel):
+    """An output folder in dvc.lock, and the hash of the listing of its files."""
+
+    path: str
+    md5: str = Field(pattern=LISTING)
+
+
+class Stage(BaseModel):
+    """A stage in dvc.lock."""
+
+    outs: list[Output] = []
+
+
+class Lock(BaseModel):
+    """What is read of dvc.lock."""
+
+    stages: dict[str, Stage]
 
 
 def ignored(params: Params, before: str = "") -> str:
@@ -79,9 +100,6 @@ def _closed_models(params: Params, before: str) -> list[str]:
 def pull(targets: Sequence[str]) -> None:
     """Pull outputs with DVC, and verify the checksum of every file against dvc.lock.
 
-    Args:
-        targets: Outputs as in dvc.yaml, for example `features`; all if empty.
-
     Raises:
         CrossmodalError: If an output is unknown, DVC fails, or a file is not the one in dvc.lock.
     """
@@ -91,53 +109,44 @@ def pull(targets: Sequence[str]) -> None:
             raise CrossmodalError(
                 f"{target}: not an output in dvc.lock; outputs: {', '.join(locked) or 'none'}"
             )
-    if subprocess.run([sys.executable, "-m", "dvc", "pull", *targets]).returncode:
+    wanted = {target: locked[target] for target in targets or locked}
+    listings = {target: fetch_listing(name) for target, name in wanted.items()}
+    # these alone: DVC writes wherever a listing says, and `.dvc` files have others
+    if subprocess.run([sys.executable, "-m", "dvc", "pull", *wanted]).returncode:
         raise CrossmodalError("dvc pull failed, see above; nothing was taken over")
-    wrong = [path for t in targets or locked for path in _wrong_files(Path(t), locked[t])]
+    wrong = [p for target, files in listings.items() for p in wrong_files(Path(target), files)]
     if wrong:
         raise CrossmodalError(
             f"{', '.join(wrong)}: not the file that dvc.lock names; its corrupt copy in the cache "
             "was removed. Delete the file and pull again. If it is corrupt again, so it is in "
             "the remote: replace it there by the copy in .dvc/cache of the machine that made it"
         )
-    print(f"{', '.join(targets or locked)}: as in dvc.lock")
+    print(f"{', '.join(wanted)}: as in dvc.lock")
+
+
+def conflict() -> str:
+    """Return a message if dvc.lock has the marks of a merge conflict; else nothing."""
+    try:
+        lines = LOCK.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return ""
+    return CONFLICT if any(line.startswith(MARKS) for line in lines) else ""
 
 
 def _locked() -> dict[str, str]:
-    """Hash of each output directory in dvc.lock."""
+    """Hash of the listing of each output folder in dvc.lock."""
+    if marks := conflict():
+        raise CrossmodalError(marks)
     try:
-        lock = yaml.safe_load(Path("dvc.lock").read_text(encoding="utf-8"))
+        lock = Lock.model_validate(yaml.load(LOCK.read_text(encoding="utf-8"), yaml.CSafeLoader))
     except OSError as error:
         raise CrossmodalError(
-            f"dvc.lock: {error.strerror}; whoever made the artefacts runs `dvc repro` and "
+            f"{LOCK}: {error.strerror}; whoever made the artefacts runs `dvc repro` and "
             "`dvc push`, and commits dvc.lock"
         ) from error
-    outputs = (out for stage in lock["stages"].values() for out in stage.get("outs", []))
-    return {out["path"]: out["md5"] for out in outputs}
-
-
-def _wrong_files(folder: Path, directory: str) -> list[str]:
-    """Files, and their objects, that differ from a listing of the cache; removes corrupt copies."""
-    wrong = []
-    listing = _cached(directory)
-    for entry in json.loads(listing.read_text(encoding="utf-8")):
-        path = folder / entry["relpath"]
-        if not path.is_file() or _md5(path) != entry["md5"]:
-            cached = _cached(entry["md5"])
-            wrong.append(f"{path} ({'/'.join(cached.parts[-4:])})")
-            if cached.is_file() and _md5(cached) != entry["md5"]:
-                cached.unlink()
-    return wrong
-
-
-def _cached(name: str) -> Path:
-    """An object of DVC's cache."""
-    from dvc.repo import Repo
-
-    with Repo() as repo:
-        return Path(repo.cache.local.oid_to_path(name))
-
-
-def _md5(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "md5").hexdigest()
+    except (yaml.YAMLError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise CrossmodalError(
+            f"{LOCK}: not as DVC writes it ({reason}); check it out again, or run `dvc repro`"
+        ) from error
+    return {out.path: out.md5 for stage in lock.stages.values() for out in stage.outs}
