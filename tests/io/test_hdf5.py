@@ -52,3 +52,71 @@ def test_what_is_stored_comes_back(tmp_path):
 def test_an_error_in_between_is_the_one_that_is_raised(tmp_path):
     with pytest.raises(KeyError, match="mine"), hdf5.create(tmp_path / "a.h5"):
         raise KeyError("mine")
+
+
+@pytest.fixture
+def outside(tmp_path):
+    """A secret, in a file of HDF5 and as it is."""
+    with h5py.File(tmp_path / "secret.h5", "w") as file:
+        file["ids"] = np.arange(3)
+    (tmp_path / "secret").write_bytes(bytes(range(8)))
+    return tmp_path
+
+
+def link_out(file, outside):
+    file["ids"] = h5py.ExternalLink(str(outside / "secret.h5"), "ids")
+
+
+def link_group_out(file, outside):
+    file["group"] = h5py.ExternalLink(str(outside / "secret.h5"), "/")
+
+
+def keep_values_outside(file, outside):
+    file.create_dataset("ids", (8,), np.uint8, external=[(str(outside / "secret"), 0, 8)])
+
+
+def compose_of_outside(file, outside):
+    layout = h5py.VirtualLayout((3,), np.int64)
+    layout[:] = h5py.VirtualSource(outside / "secret.h5", "ids", (3,))
+    file.create_virtual_dataset("ids", layout)
+
+
+def link_inside(file, outside):
+    file["real"] = np.arange(3)
+    file["ids"] = h5py.SoftLink("/real")
+
+
+def claim_much(file, outside):
+    file.create_dataset("ids", (1 << 40,), np.uint8, chunks=(1 << 20,))
+
+
+def make_a_group(file, outside):
+    file.create_group("ids")
+
+
+@pytest.mark.parametrize(
+    ("write", "name"),
+    [
+        (link_out, "ids"),
+        (link_group_out, "group/ids"),
+        (keep_values_outside, "ids"),
+        (compose_of_outside, "ids"),
+        (link_inside, "ids"),
+        (claim_much, "ids"),
+        (make_a_group, "ids"),
+    ],
+)
+def test_a_part_outside_of_its_file_is_refused(outside, write, name):
+    with h5py.File(outside / "a.h5", "w") as file:
+        write(file, outside)
+    with h5py.File(outside / "a.h5") as file, pytest.raises(ValueError, match=r"^(ids|group) "):
+        hdf5.part(file, name)
+
+
+@pytest.mark.parametrize("name", ["none", "group/none", "", "/", "../ids", "group"])
+def test_a_part_that_is_not_there_is_an_error(tmp_path, name):
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["group/ids"] = np.arange(3)
+        assert hdf5.part(file, "group/ids")[()].tolist() == [0, 1, 2]
+        with pytest.raises((KeyError, ValueError)):
+            hdf5.part(file, name)

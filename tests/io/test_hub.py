@@ -213,3 +213,13 @@ def test_a_network_of_timm_is_fetched_and_used(publish, tmp_path):
     found = trained_network("timm/test_convnext", tmp_path / FILE)
     images = torch.ones(1, 3, 160, 160)
     assert torch.equal(found(images), expected(images))
+
+
+@pytest.mark.parametrize(
+    "name", ["../../evil.json", "/evil.json", "a\\..\\evil.json", "C:evil.json"]
+)
+def test_a_file_outside_of_the_repository_is_refused(publish, tmp_path, name):
+    publish({"model.safetensors": save(TENSORS), "config.json": CONFIG, name: b"{}"})
+    with pytest.raises(CrossmodalError, match=rf"{REPOSITORY}: the name .*evil"):
+        fetch_weights(tmp_path / "raw" / FILE)
+    assert not list(tmp_path.rglob("evil*"))

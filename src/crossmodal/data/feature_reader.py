@@ -30,7 +30,7 @@ def open_features(path: Path) -> FeatureFile:
         file = hdf5.read(path)
         ids, items = _read_head(file)
         return FeatureFile(
-            ids, items, _Opened(path, ids, _part(file, "features")), _read_meta(file)
+            ids, items, _Opened(path, ids, hdf5.part(file, "features")), _read_meta(file)
         )
 
 
@@ -64,7 +64,7 @@ class _FileBytes:
         process = os.getpid()
         with _damage(self.path):
             if process not in self._opened:
-                self._opened = {process: hdf5.read(self.path)["values"]}
+                self._opened = {process: hdf5.part(hdf5.read(self.path), "values")}
             return self._opened[process][span]
 
 
@@ -145,16 +145,6 @@ def _damage(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _part(file: h5py.File, name: str) -> h5py.Dataset:
-    """A dataset of the file, not larger than the file."""
-    found = file[name]
-    if (
-        found.nbytes > Path(file.filename).stat().st_size
-    ):  # or memory for all of it would be allocated
-        raise ValueError(f"{name} have {found.shape} entries according to the header")
-    return found
-
-
 def _read_head(file: h5py.File) -> tuple[list[str], list[str]]:
     """Ids of the rows and of their items."""
     ids, items = _read_strings(file, "ids"), _read_strings(file, "items")
@@ -169,7 +159,7 @@ def _read_meta(file: h5py.File) -> dict[str, Any]:
 
 
 def _read_strings(file: h5py.File, name: str) -> list[str]:
-    found = _part(file, name)
+    found = hdf5.part(file, name)
     if found.dtype.kind != "S":
         raise ValueError(f"{name} are no strings of one length")
     return found.asstr()[()].tolist()
@@ -178,11 +168,11 @@ def _read_strings(file: h5py.File, name: str) -> list[str]:
 def _read_rows(file: h5py.File, rows: np.ndarray, total: int) -> Rows:
     """The given rows, in that order."""
     if "offsets" not in file:
-        features = _part(file, "features")
+        features = hdf5.part(file, "features")
         if len(features) != total:
             raise ValueError(f"{len(features)} feature rows for {total} ids")
         return _gather(features, np.arange(total + 1), rows).values
-    offsets, values = _part(file, "offsets")[()], _part(file, "values")
+    offsets, values = hdf5.part(file, "offsets")[()], hdf5.part(file, "values")
     ends = (offsets[0], offsets[-1])
     if len(offsets) != total + 1 or ends != (0, len(values)) or (np.diff(offsets) < 0).any():
         raise ValueError("offsets do not fit values")

@@ -11,6 +11,7 @@ from types import TracebackType
 
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import DAMAGE
+from crossmodal.io.relative_names import defect
 
 LIMIT = 1 << 31  # bytes of one member; no published file comes near
 AGAIN = "delete the archive and download it again"
@@ -99,13 +100,14 @@ class Archive:
         seen = set()
         with self._damage():
             for name, is_file, member in self._opened:
-                parts = PurePosixPath(name.replace("\\", "/")).parts
-                if ".." in parts or parts[:1] == ("/",) or "\0" in name:
-                    raise self._refusal(name, "leads out of the archive")
+                slashed = name.replace("\\", "/")  # as Windows writes some
+                parts = PurePosixPath(slashed).parts
+                if _is_of_macos(parts):
+                    continue
+                if parts and (reason := defect(slashed)):
+                    raise self._refusal(name, f"the name {reason}")
                 if name in seen:
                     raise self._refusal(name, "is in the archive twice")
-                if "__MACOSX" in parts or (parts and parts[-1].startswith("._")):
-                    continue
                 if is_file is None:
                     raise self._refusal(name, "a link or a device, no file")
                 if is_file:
@@ -129,6 +131,10 @@ class Archive:
         except DAMAGE as error:
             reason = str(error).partition("\n")[0] or type(error).__name__
             raise CrossmodalError(f"{self.path}: {member}{reason}; {AGAIN}") from error
+
+
+def _is_of_macos(parts: tuple[str, ...]) -> bool:
+    return "__MACOSX" in parts or parts[-1:] == ("Icon\r",) or "".join(parts[-1:]).startswith("._")
 
 
 _Member = zipfile.ZipInfo | tarfile.TarInfo

@@ -7,7 +7,7 @@ facts, which have no dot: source, revision, sha256, licence. Nothing in such a f
 import pickle
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -15,6 +15,7 @@ import torch
 
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import readable, replacing
+from crossmodal.io.relative_names import inside
 
 
 def write_bundle(
@@ -93,16 +94,17 @@ def small_files(path: Path, *needed: str) -> Iterator[Path]:
             said = bundle.metadata() or {}
     except (OSError, SafetensorError) as error:
         raise CrossmodalError(f"{path}: not a safetensors file of weights: {error}") from error
-    files = {PurePosixPath(name): text for name, text in said.items() if "." in name}
-    if missing := [name for name in needed if PurePosixPath(name) not in files]:
+    files = {name: text for name, text in said.items() if "." in name}
+    if missing := [name for name in needed if name not in files]:
         raise CrossmodalError(
             f"{path}: has no {missing[0]}; it must be a bundle of a model's tensors and small files"
         )
     with TemporaryDirectory() as folder:
         for name, text in files.items():
-            if name.is_absolute() or ".." in name.parts:
-                raise CrossmodalError(f"{path}: names a file {str(name)!r} outside of its folder")
-            place = Path(folder, name)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_text(text, encoding="utf-8")
+            place = inside(Path(folder), name, path)
+            try:
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_text(text, encoding="utf-8")
+            except (FileExistsError, NotADirectoryError, IsADirectoryError) as error:
+                raise CrossmodalError(f"{path}: {name!r} is a file and a folder") from error
         yield Path(folder)

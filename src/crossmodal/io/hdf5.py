@@ -2,6 +2,7 @@
 
 import io
 import math
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -72,6 +73,30 @@ def add(group: h5py.Group, name: str, shape: tuple[int, ...], dtype: np.dtype) -
 def store(group: h5py.Group, name: str, array: np.ndarray) -> None:
     """Store an array (n, ...)."""
     add(group, name, array.shape, array.dtype)[...] = array
+
+
+def part(group: h5py.Group, name: str) -> h5py.Dataset:
+    """Return an array, which lies in the file itself and is not larger than the file.
+
+    Raises:
+        KeyError: If there is none.
+        ValueError: If the name, or a group on the way, is a link, as to another file; if the values
+            are in other files; or if memory would be allocated for more than the file has.
+    """
+    group_name, _, inner = name.partition("/")
+    link = group.get(group_name, getlink=True)
+    if link is None:
+        raise KeyError(f"{group_name} is missing")
+    if not isinstance(link, h5py.HardLink):
+        raise ValueError(f"{group_name} is a link")
+    found = group[group_name]
+    if inner:
+        return part(found, inner)
+    if not isinstance(found, h5py.Dataset) or found.external or found.is_virtual:
+        raise ValueError(f"{group_name} is no array in the file itself")
+    if found.nbytes > os.path.getsize(group.file.filename):
+        raise ValueError(f"{group_name} have {found.shape} entries according to the header")
+    return found
 
 
 def describe(group: h5py.Group, name: str, text: str) -> None:

@@ -16,6 +16,7 @@ from rich.filesize import decimal
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.bundles import read_checkpoint, read_tensors, write_bundle
 from crossmodal.io.files import sha256
+from crossmodal.io.relative_names import inside
 
 FILE = re.compile(r"(\w[\w.-]*?)--(\w[\w.-]*?)(?:@([\w.-]+))?\.safetensors")
 # the first that a repository has: open_clip's beside the same model for transformers
@@ -72,7 +73,8 @@ def pack(model: Model, folder: Path, output: Path, facts: dict[str, str]) -> Non
     found = [folder / name for name in TENSORS if (folder / name).is_file()]
     if not found:
         raise CrossmodalError(f"{folder}: has neither {MISSING}")
-    texts = [p for p in folder.rglob("*") if p.suffix in TEXTS and p.stat().st_size <= LARGEST]
+    texts = [p for p in folder.rglob("*") if p.suffix in TEXTS and p.is_file()]
+    texts = [p for p in texts if p.stat().st_size <= LARGEST]
     files = {p.relative_to(folder).as_posix(): _text(p) for p in texts}
     tensors = read_tensors(found[0]) if found[0].suffix == ".safetensors" else _read(found[0])
     said = {"source": model.repository, "sha256": sha256(found[0])} | facts
@@ -117,6 +119,8 @@ def fetch_model(model: Model, folder: Path, output: Path) -> None:
             model.repository, revision=model.revision or None, files_metadata=True
         )
         weights, texts = _wanted(model, info.siblings or [])
+        for name in texts:
+            inside(folder, name, model.repository)
         what = f"{what}, {weights.rfilename}{f' ({decimal(weights.size)})' if weights.size else ''}"
         for name in [*texts, weights.rfilename]:
             api.hf_hub_download(model.repository, name, revision=info.sha, local_dir=folder)

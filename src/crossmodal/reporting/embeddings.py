@@ -109,9 +109,9 @@ def read_embeddings(path: Path) -> Embedded:
             facts = json.loads(file.attrs["model"])
             modalities = json.loads(file.attrs["modalities"])
             splits = {
-                split: {m: _read_pool(file[split][m]) for m in modalities} for split in SPLITS
+                split: {m: _read_pool(file, f"{split}/{m}") for m in modalities} for split in SPLITS
             }
-            ids = {m: file["test"][m]["ids"].asstr()[()].tolist() for m in modalities}
+            ids = {m: hdf5.part(file, f"test/{m}/ids").asstr()[()].tolist() for m in modalities}
             return Embedded(facts, splits, ids)
     except DAMAGE as error:
         raise CrossmodalError(
@@ -119,6 +119,7 @@ def read_embeddings(path: Path) -> Embedded:
         ) from error
 
 
-def _read_pool(group: h5py.Group) -> Pool:
-    labels = group["labels"][()] if "labels" in group else None
-    return Pool(group["embeddings"][()], group["items"][()], labels)
+def _read_pool(file: h5py.File, place: str) -> Pool:
+    embeddings, items = (hdf5.part(file, f"{place}/{name}")[()] for name in ("embeddings", "items"))
+    labelled = f"{place}/labels" in file
+    return Pool(embeddings, items, hdf5.part(file, f"{place}/labels")[()] if labelled else None)
