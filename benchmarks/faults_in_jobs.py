@@ -51,7 +51,7 @@ def commands() -> dict[str, list[str]]:
     prepare = ["prepare", jobs.prepare(sam), "data/prepared/scenes", "--raw", "data/raw/scenes"]
     extract = {
         f"extract {name}": [
-            *("extract", jobs.extract(SimpleNamespace(feature=name))),
+            *("extract", jobs.extract(SimpleNamespace(dataset="scenes", feature=name))),
             *(f"features/scenes/{name}.h5", *inputs, *weights),
         ]
         for name in ("bow", "activations", "fc7")

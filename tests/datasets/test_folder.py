@@ -184,6 +184,9 @@ def test_a_csv_without_rows_is_refused(failure):
         ("csv", "items.xlsx"),
         ("seed", -1),
         ("duplicates", "ignore"),
+        ("language", "Deutsch"),
+        ("language", "de_DE"),
+        ("language", ""),
     ],
 )
 def test_options_out_of_range_are_refused(key, value):

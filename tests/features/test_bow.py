@@ -15,7 +15,7 @@ WORDS = [f"w{chr(97 + i)}" for i in range(12)]
 def bag(tmp_path):
     """Rows and vocabulary of documents; each is (split, captions)."""
 
-    def run(documents, **options):
+    def run(documents, language="en", **options):
         folder = tmp_path / f"{len(list(tmp_path.iterdir()))}"
         with Writer(folder) as out:
             for index, (split, captions) in enumerate(documents):
@@ -24,6 +24,7 @@ def bag(tmp_path):
                     out.caption(f"{index}#{number}", f"{index}", text, b"audio")
         dataset = Prepared(folder)
         feature = plugins.make("features", "bow", OPTIONS | options, "features.b")
+        feature.language = language
         feature.fit(dataset, {})
         rows = feature.rows(dataset)
         return feature.extract(dataset, rows, {}), feature.learnt()["vocabulary"]
@@ -130,6 +131,19 @@ def test_text_is_normalised_and_split_into_words(bag):
     assert sorted(words) == sorted(["the", "dog's", "five", "x", "rays", "b2b", "cafés"])
     _, words = bag(train(text), size=20, stop_words=True)
     assert sorted(words) == sorted(["dog's", "five", "rays", "b2b", "cafés"])
+
+
+@pytest.mark.parametrize("language", ["de", "und", "zh-Hans", "enm"])
+def test_stop_words_of_english_are_words_of_other_languages(bag, language):
+    text = "Was an der A 7"
+    found = bag(train(text), language, size=9, stop_words=True)[1]
+    assert sorted(found) == ["a", "an", "der", "was"]
+    for english in ("en", "en-GB", "EN"):
+        assert bag(train(text), english, size=9, stop_words=True)[1] == ["der"]
+
+
+def test_single_letters_of_other_scripts_are_words(bag):
+    assert sorted(bag(train("a 狗 x"), size=9, stop_words=True)[1]) == ["狗"]
 
 
 def test_stop_words_are_what_the_tokeniser_can_make():

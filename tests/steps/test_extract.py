@@ -12,6 +12,7 @@ from crossmodal.data.prepared import Prepared
 from crossmodal.data.writer import Writer
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.checkpoints import FOLDER
+from crossmodal.learning.extractor import Extractor
 from crossmodal.steps.extract import extract
 
 ITEMS, CAPTIONS = 7, 3
@@ -69,6 +70,19 @@ def run(monkeypatch, folder, tmp_path):
         return output
 
     return run
+
+
+def test_new_texts_are_read_in_the_language_of_the_dataset(tmp_path):
+    with Writer(tmp_path / "toy") as out:
+        out.item("a", "train")
+        out.caption("a#0", "a", "was an der Wand")
+    options = {"size": 5, "weighting": "counts", "unit": "item", "stop_words": True}
+    spec, found = {"plugin": "bow", "options": options}, []
+    for more in ({}, {"language": "de"}):
+        output = tmp_path / "bow.h5"
+        extract(spec | more, output, tmp_path / "toy", tmp_path, tmp_path / "weights")
+        found.append(Extractor(read_features(output).meta, tmp_path).words("an der"))
+    assert found == [{"der": True}, {"an": True, "der": True}]
 
 
 def interrupt(run, feature, **how):

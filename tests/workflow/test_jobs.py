@@ -113,7 +113,7 @@ def test_a_fit_needs_labels_splits_and_the_features_of_its_views(jobs):
     ("rule", "wildcards"),
     [
         ("prepare", SimpleNamespace(dataset="scenes")),
-        ("extract", SimpleNamespace(feature="bow")),
+        ("extract", SimpleNamespace(dataset="scenes", feature="bow")),
         *((rule, SAM) for rule in ("train", "embed", "evaluate", "evaluate_intra_modal")),
         *((rule, SAM) for rule in ("evaluate_posteriors", "draw_margins", "draw_similarity")),
         *((rule, SAM) for rule in ("show_examples", "average_curves")),
@@ -141,11 +141,20 @@ def test_an_option_of_a_fit_is_part_of_it_and_of_all_that_follows(jobs, kind, na
 def test_deterministic_algorithms_are_part_of_the_jobs_that_can_use_a_gpu(jobs):
     other = make()
     other.params.deterministic = False
-    features = (SimpleNamespace(feature=name) for name in ("activations", "fc7"))
+    names = ("activations", "fc7")
+    features = (SimpleNamespace(dataset="scenes", feature=name) for name in names)
     fits = [SimpleNamespace(experiment=name) for name in ("sam", "cca")]
     cases = [("extract", f) for f in features] + [(r, f) for r in ("train", "embed") for f in fits]
     differ = [getattr(jobs, rule)(found) != getattr(other, rule)(found) for rule, found in cases]
     assert differ == [True, False] * 3
+
+
+def test_another_language_is_part_of_the_jobs_that_read_texts(jobs, monkeypatch):
+    cases = [SimpleNamespace(dataset="scenes", feature=name) for name in ("bow", "fc7")]
+    before = [json.loads(jobs.extract(case)) for case in cases]
+    monkeypatch.setattr(jobs.params.dataset_of("scenes"), "language", "de")
+    after = [json.loads(jobs.extract(case)) for case in cases]
+    assert after == [before[0] | {"language": "de"}, before[1]]
 
 
 def test_a_table_shows_the_runs_of_its_kind_of_retrieval_and_its_figures():

@@ -40,6 +40,7 @@ class Dataset(Plugin, ABC):
         sources: All that its authors publish; an instance may set those that its options need.
         licence: Terms of use.
         citation: What to cite.
+        language: Of its captions, by BCP 47, such as `en`, `pt-BR` or `zh`; `und`: not known.
         redistribution: Whether the licence lets a team share the published texts and media.
         shares_features: Whether features of the dataset may be shared.
         shares_models: Whether models and embeddings trained on it may be shared.
@@ -48,6 +49,7 @@ class Dataset(Plugin, ABC):
     sources: tuple[Source, ...] = ()
     licence: ClassVar[str]
     citation: ClassVar[str]
+    language: str = "en"
     redistribution: ClassVar[bool] = False
     shares_features: ClassVar[bool] = True
     shares_models: ClassVar[bool] = True

@@ -42,6 +42,7 @@ class Feature(Plugin, ABC):
         gpu: Whether it uses a GPU; `deterministic` of params.yaml then holds for it.
         invertible: Whether text, image or sound of the dataset comes back from it; then it is
             shared only where these may be.
+        language: Of the texts, by BCP 47; a job sets that of its dataset.
         packages: Packages that it needs beside those that come with the installation; the extra
             `encoders` has them.
         published: Whether its rows come with a dataset, whatever another one taught.
@@ -57,6 +58,7 @@ class Feature(Plugin, ABC):
     threads: int = 1
     gpu: ClassVar[bool] = False
     invertible: ClassVar[bool] = True
+    language: str = "en"
     packages: ClassVar[tuple[str, ...]] = ()
     published: ClassVar[bool] = False
 

@@ -34,7 +34,7 @@ from crossmodal.datasets._own_splits import drawn_splits, parted, stated_splits
 from crossmodal.datasets._own_table import Table, named_rows, read_table
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.progress import track
-from crossmodal.options import Strict
+from crossmodal.options import Language, Strict
 from crossmodal.resources.sizes import Extent
 
 Part = Annotated[float, Field(gt=0, lt=1)]
@@ -71,6 +71,12 @@ class Folder(Dataset):
             "them, and counted in tables; otherwise they are refused.",
         )
 
+        language: Language = Field(
+            "en",
+            description="Language of the captions by BCP 47, such as `en`, `pt-BR` or `zh`; `und`: "
+            "none that is known. Stop words are left out of English captions alone.",
+        )
+
         @model_validator(mode="after")
         def _leaves_training_items(self) -> Self:
             if self.validation + self.test >= 1:
@@ -79,6 +85,11 @@ class Folder(Dataset):
 
     licence = citation = "the user's own"
     shares_features = shares_models = False
+
+    @property
+    def language(self) -> str:
+        """Of the captions."""
+        return self.options.language
 
     @property
     def csv(self) -> Path:

@@ -34,7 +34,7 @@ class BagOfWords(TextFeature):
             description="Values: raw counts, presence, or tf-idf."
         )
         stop_words: bool = Field(
-            description="Whether function words and single letters are left out."
+            description="Whether function words and single letters are left out, of English."
         )
 
     reads = ("items.csv", "captions.csv", "splits.csv")
@@ -103,7 +103,7 @@ class BagOfWords(TextFeature):
     def _counting(self, text: str) -> list[str]:
         """Words of a text but numbers and those that are left out."""
         counting = [word for word in words(text) if not word.isdigit()]
-        if not self.options.stop_words:
+        if not self.options.stop_words or self.language.lower().split("-")[0] != "en":
             return counting
         # a single letter of another script may be a word
         return [w for w in counting if w not in STOP_WORDS and not (len(w) == 1 and w.isascii())]

@@ -39,6 +39,7 @@ class Extractor:
         self.feature: Feature = plugins.make(
             "features", made_by["plugin"], made_by["options"], "options"
         )
+        self.feature.language = made_by.get("language", "en")
         self.feature.setup(self._find(weights))
         if dataset and self.feature.published:
             self.feature.fit(dataset, {})

@@ -33,8 +33,8 @@ def extract(
     """Write the feature file `output`.
 
     Args:
-        spec: `plugin`, `options`, `code`, a hash of the source, and `deterministic` if the feature
-            can use a GPU.
+        spec: `plugin`, `options`, `code`, a hash of the source, `language` of a dataset whose texts
+            are not English, and `deterministic` if the feature can use a GPU.
         output: The feature file.
         folder: Folder of the prepared dataset.
         features: Folder of the dataset's other features.
@@ -48,7 +48,7 @@ def extract(
     use_deterministic_algorithms(spec.get("deterministic"))
     where = f"features.{output.stem}"
     feature: Feature = plugins.make("features", spec["plugin"], spec["options"], where)
-    feature.threads = threads
+    feature.threads, feature.language = threads, spec.get("language", "en")
     dataset = Prepared(folder)
     inputs = [folder / name for name in feature.reads]
     inputs += [features / f"{name}.h5" for name in feature.of]

@@ -116,9 +116,10 @@ class FitJobs:
         return int(self.params.feature_of(wildcards.feature).gpu)
 
     def extract(self, wildcards: Wildcards) -> str:
-        """Extraction depends on the feature's options."""
+        """Extraction depends on the feature's options, of texts also on their language."""
         entry = self.params.plugin("features", wildcards.feature)
-        return job_spec("extract", entry | self._gpu(self.feature_gpu(wildcards)), "features")
+        besides = self._gpu(self.feature_gpu(wildcards)) | self._language(wildcards)
+        return job_spec("extract", entry | besides, "features")
 
     # train
 
@@ -172,6 +173,12 @@ class FitJobs:
     def _gpu(self, used: int) -> dict[str, bool]:
         """What a job that makes use of a GPU depends on besides."""
         return {"deterministic": self.params.deterministic} if used else {}
+
+    def _language(self, wildcards: Wildcards) -> dict[str, str]:
+        """What a job on texts that are not English depends on besides."""
+        language = self.params.dataset_of(wildcards.dataset).language
+        reads_text = self.params.feature_of(wildcards.feature).modality == "text"
+        return {"language": language} if reads_text and language != "en" else {}
 
     def _raw_folder(self, dataset: str) -> str:
         return f"data/raw/{self.params.plugin('datasets', dataset)['plugin']}"
