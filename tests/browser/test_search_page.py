@@ -13,7 +13,7 @@ from tests.test_load import MODELS, contents, make_studio
 pytestmark = pytest.mark.browser
 
 HOSTILE = "<img src=x onerror=alert(1)>"
-CAPTIONS = ["a red circle", "the big square", f"a green circle {HOSTILE}", "' onload=alert(2) \""]
+CAPTIONS = ["a red circle", "the big square", f"a green circle {HOSTILE}", "a ' onload=alert(2) \""]
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +82,21 @@ def test_a_sentence_finds_pictures(page, site):
     shown(found.locator("img").first).to_have_js_property("complete", True)
     assert found.locator("img").first.evaluate("image => image.naturalWidth") > 0
     assert "not by text" in page.locator('section[aria-label$="sisa"]').inner_text()
+
+
+def test_unknown_words_are_named(page, site):
+    page.goto(site.url)
+    page.locator("#text").fill(f"a red zebra {HOSTILE}")
+    page.keyboard.press("Enter")
+    section = page.locator('section[aria-label$="cca"]')
+    shown(section.locator("> p")).to_have_text(
+        "Unknown to the model: zebra, img, src, x, onerror, alert"
+    )
+    assert cards(page, "cca").count() == 6
+    page.locator("#text").fill("zebra")
+    page.keyboard.press("Enter")
+    shown(section.locator(".failed")).to_contain_text("knows no word of 'zebra'")
+    assert section.locator("li").count() == 0
 
 
 def test_a_picture_finds_itself_and_captions_that_stay_text(page, site):
