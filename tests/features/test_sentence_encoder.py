@@ -1,3 +1,5 @@
+import json
+
 import numpy as np
 import pytest
 
@@ -51,6 +53,14 @@ def test_a_caption_is_its_vector_whatever_stands_beside_it(made):
     np.testing.assert_allclose(found, alone, atol=1e-5)
     feature.threads = 1
     np.testing.assert_array_equal(extracted(feature, texts), found)
+
+
+def test_a_word_without_a_token_is_unknown(made):
+    special = {"unk_token": "[UNK]", "tokenizer_class": "PreTrainedTokenizerFast"}
+    feature = made(**{"tokenizer_config.json": json.dumps(special | {"pad_token": "[PAD]"})})
+    assert feature.words("A zebra runs!") == {"a": True, "zebra": False, "runs": True}
+    assert feature.words("🐶 ?") == {"🐶": False, "?": False}
+    assert feature.words(" ") == {}
 
 
 def test_an_item_is_the_mean_of_its_captions(made):

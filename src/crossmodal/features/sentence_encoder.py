@@ -14,6 +14,7 @@ from crossmodal.data.feature_file import FeatureFile
 from crossmodal.data.prepared import Caption, Item, Items
 from crossmodal.features._frozen import FrozenFeature
 from crossmodal.features._texts import TextFeature, encoded
+from crossmodal.features._words import words
 from crossmodal.images.weights import Bundle
 from crossmodal.nn.sentence_transformer import SentenceTransformer
 from crossmodal.resources.needs import GB, Resources
@@ -47,6 +48,11 @@ class SentenceEncoder(FrozenFeature, TextFeature):
     ) -> np.ndarray:
         """Encode all texts; an item without captions is a row of zeros."""
         return encoded(dataset, rows, self._vectors, unit=self.encoder.normalised)
+
+    def words(self, text: str) -> dict[str, bool]:
+        """Return each word of a text, or each sign where it has none, and whether it is read."""
+        found = words(text) or text.split()
+        return dict(zip(found, self.encoder.knows(found), strict=True)) if found else {}
 
     def _vectors(self, texts: list[str]) -> np.ndarray:
         """Vectors of texts (n, width), those of similar lengths together."""

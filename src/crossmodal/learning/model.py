@@ -96,7 +96,7 @@ class Model:
     def words(self, text: str) -> dict[str, bool] | None:
         """Return each word of a text, and whether the model knows it.
 
-        None where it reads texts by an encoder, which has no list of words.
+        None where it reads texts by a dual encoder, which has no list of words.
 
         Raises:
             CrossmodalError: If the model reads no texts, or weights are missing.

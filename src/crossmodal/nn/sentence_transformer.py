@@ -103,6 +103,11 @@ class SentenceTransformer:
         """Ids of the tokens of each sentence, with those that mark its ends."""
         return self.tokenizer([*texts], truncation=True, max_length=self.longest)["input_ids"]
 
+    def knows(self, words: Sequence[str]) -> list[bool]:
+        """Return whether each word is read without the token that stands for any unknown one."""
+        unknown = self.tokenizer.unk_token_id
+        return [unknown is None or unknown not in ids for ids in self.tokens(words)]
+
     @torch.inference_mode()
     def encode(self, tokens: Sequence[list[int]]) -> torch.Tensor:
         """Vectors (n, width) of some sentences, whose padding is not read.

@@ -18,7 +18,9 @@ def words(folder: Path) -> None:
     model = load(folder)
     vocabulary = model.features.get("text", {}).get("vocabulary")
     if vocabulary is None:
-        raise CrossmodalError(f"{folder}: reads no texts, or all words, by an encoder")
+        raise CrossmodalError(
+            f"{folder}: has no list of words: it reads no texts, or by an encoder"
+        )
     for word in vocabulary:
         if (model.words(word) or {}).get(word):  # marks of sequences are no words
             print(word)
