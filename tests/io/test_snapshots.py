@@ -62,3 +62,12 @@ def test_an_array_whose_computation_was_killed_is_computed_again(tmp_path):
         computed_once(tmp_path, "x", (2,), np.float32, killed)
     found = computed_once(tmp_path, "x", (2,), np.float32, lambda array: array.fill(2))
     np.testing.assert_array_equal(found, [2, 2])
+
+
+@pytest.mark.parametrize("content", [b"", b"cut"])
+def test_a_damaged_array_is_named_and_computed_again(tmp_path, capsys, content):
+    how = ("x", (2,), np.float32, lambda array: array.fill(2))
+    computed_once(tmp_path, *how)
+    (tmp_path / "x.npy").write_bytes(content)
+    np.testing.assert_array_equal(computed_once(tmp_path, *how), [2, 2])
+    assert f"{tmp_path / 'x.npy'}: damaged, and set aside" in capsys.readouterr().err

@@ -1,9 +1,11 @@
 import math
+import random
+from functools import partial
 
 import numpy as np
 import pytest
 import torch
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file, save, save_file
 from torch import nn
 from torch.nn.functional import normalize
 
@@ -13,6 +15,7 @@ from crossmodal.learning import gradient
 from crossmodal.learning.gradient import GradientMethod, shuffled_batches
 from crossmodal.learning.method import Run
 from crossmodal.nn.losses import ranking_loss
+from tests.test_fuzz import mutate
 
 EPOCHS, BATCH = 5, 8
 
@@ -103,6 +106,43 @@ def assert_same(state, expected):
     assert state.keys() == expected.keys()
     for name, value in state.items():
         np.testing.assert_array_equal(value, expected[name], err_msg=name)
+
+
+def other_shapes(content):
+    """A snapshot of other arrays."""
+    return save({"network.image.0.weight": np.zeros((2, 2))}, {"facts": "{}"})
+
+
+def cut(eighths, content):
+    """The beginning of a snapshot."""
+    return content[: eighths * len(content) // 8]
+
+
+def mutated(case, content):
+    """A snapshot with random changes."""
+    return mutate(content, random.Random(case))
+
+
+DAMAGE = [other_shapes, *(partial(cut, n) for n in range(8))]
+DAMAGE += [partial(mutated, case) for case in range(20)]
+
+
+@pytest.mark.usefixtures("snapshot_every_epoch")
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_snapshot_is_named_and_the_fit_begins_anew(splits, tmp_path, capsys, damage):
+    whole = Tiny()
+    whole.fit(*splits, Run(3))
+    with pytest.raises(KeyboardInterrupt):
+        Tiny(stop_at=3).fit(*splits, Run(3, tmp_path))
+    path = tmp_path / "snapshot.safetensors"
+    before = path.read_bytes()
+    path.write_bytes(damage(before))
+    damaged = path.read_bytes() != before
+    again = Tiny()
+    again.fit(*splits, Run(3, tmp_path))
+    assert_same(again.state(), whole.state())
+    assert (f"{path}: damaged, and set aside" in capsys.readouterr().err) == damaged
+    assert (again.asked[0] == (0, 0)) == damaged
 
 
 @pytest.mark.usefixtures("snapshot_every_epoch")

@@ -1,4 +1,5 @@
 import os
+import random
 import resource
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from crossmodal.errors import CrossmodalError
 from crossmodal.io.checkpoints import FOLDER
 from crossmodal.learning.extractor import Extractor
 from crossmodal.steps.extract import extract
+from tests.test_fuzz import mutate
 
 ITEMS, CAPTIONS = 7, 3
 SPEC = {"plugin": "toy", "options": {"size": 4}, "code": "0123"}
@@ -138,6 +140,21 @@ def test_a_stopped_run_resumes_and_ends_with_the_bytes_of_an_uninterrupted_one(r
         interrupt(run, first)
         assert run(second).read_bytes() == undisturbed
         assert first.asked + second.asked == chunks
+
+
+@pytest.mark.parametrize("case", range(12))
+def test_a_damaged_chunk_is_named_and_extracted_again(run, tmp_path, capsys, case):
+    undisturbed = run(Toy(ragged=True)).read_bytes()
+    interrupt(run, Toy(ragged=True, stop_at=2))
+    draw = random.Random(case)
+    path = draw.choice([p for p in sorted((tmp_path / FOLDER).rglob("0*")) if p.is_file()])
+    changed = mutate(path.read_bytes(), draw) if case else b""
+    damaged = changed != path.read_bytes()
+    path.write_bytes(changed)
+    again = Toy(ragged=True)
+    assert run(again).read_bytes() == undisturbed
+    assert len(again.asked) == len(asked_by("caption")) - 2 + damaged
+    assert ("damaged, and set aside" in capsys.readouterr().err) == damaged
 
 
 def test_a_run_may_be_stopped_again_and_again(run):

@@ -1,5 +1,7 @@
 import csv
 import json
+import random
+import shutil
 from pathlib import Path
 
 import h5py
@@ -16,6 +18,8 @@ from crossmodal.io.files import write_json
 from crossmodal.learning.method import Method
 from crossmodal.learning.model_folder import MODEL_FILES
 from crossmodal.steps.train import train
+from tests.test_fuzz import mutate
+from tests.workflow.project import TIMINGS
 
 SPEC = {
     "plugin": "toy",
@@ -181,6 +185,30 @@ def test_a_stopped_search_does_not_fit_again_what_it_has(run, stop):
     assert fitted + further == [(0.9, 1), (0.0, 1), (2.0, 1)]
     assert facts_of(output)["searched"] == {"noise": 0.0}
     assert len(facts_of(output)["search"]) == 3
+
+
+@pytest.mark.parametrize("name", MODEL_FILES)
+@pytest.mark.parametrize("case", range(4))
+def test_a_damaged_candidate_is_named_and_fitted_again(run, tmp_path, capsys, name, case):
+    search = {"noise": [2.0, 0.0, 4.0]}
+    output, _ = run(search)
+    expected = [read_untimed(output / name) for name in MODEL_FILES]
+    shutil.rmtree(output)
+    run(search, stop_at=2)
+    (path,) = (tmp_path / FOLDER).rglob(f"candidate1/{name}")
+    path.write_bytes(mutate(path.read_bytes(), random.Random(case)) + b"0")
+    output, fitted = run(search)
+    assert fitted == [(0.0, 1), (4.0, 1)]
+    assert [read_untimed(output / name) for name in MODEL_FILES] == expected
+    assert f"{path.relative_to(tmp_path)}: damaged, and set aside" in capsys.readouterr().err
+
+
+def read_untimed(path):
+    """Content of a file of a model, without times and memory."""
+    if path.name != "model.json":
+        return path.read_bytes()
+    fit = facts_of(path.parent)
+    return {key: value for key, value in fit.items() if key not in TIMINGS}
 
 
 def test_a_stopped_search_leaves_no_outputs(run, tmp_path):

@@ -1,6 +1,7 @@
 """Files that are either complete or absent."""
 
 import csv
+import errno
 import glob
 import hashlib
 import json
@@ -48,21 +49,45 @@ def replacing(path: Path) -> Iterator[Path]:
     ignore such folders. The file gets the rights that the umask leaves a new one.
     """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    _make_folder(path.parent)
     hidden = tempfile.TemporaryDirectory(dir=path.parent, prefix=UNFINISHED)
     with hidden as folder, _held(Path(folder)) as lock:
         temporary = Path(folder, f"new.{path.name}")
         try:
             yield temporary
-            with temporary.open("rb") as stream:
-                os.fsync(stream.fileno())
-            if (
-                temporary.stat().st_nlink == 1
-            ):  # not a mirror's file; safetensors writes for its owner
+            # a mirror's file keeps its rights; safetensors writes for the owner alone
+            if temporary.stat().st_nlink == 1:
                 temporary.chmod(os.fstat(lock.fileno()).st_mode)
-            temporary.replace(path)
+            replace(temporary, path)
         finally:
             temporary.unlink(missing_ok=True)  # before the lock
+
+
+def replace(new: Path, path: Path) -> None:
+    """Give a finished file its name; after a power cut it is there as a whole, or not yet."""
+    sync(new)
+    new.replace(path)
+    sync(path.parent)
+
+
+def sync(path: Path) -> None:
+    """Wait until the content of a file, or the names in a folder, would outlast a power cut."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # of folders, on some network file systems
+            raise
+    finally:
+        os.close(handle)
+
+
+def _make_folder(folder: Path) -> None:
+    """Make a folder and those above it, whose names outlast a power cut too."""
+    if not folder.is_dir():
+        _make_folder(folder.parent)
+        folder.mkdir(exist_ok=True)
+        sync(folder.parent)
 
 
 @contextmanager

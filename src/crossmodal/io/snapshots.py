@@ -11,7 +11,7 @@ import numpy as np
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
-from crossmodal.io.files import replacing
+from crossmodal.io.seals import is_whole, sealing
 
 SHARE = 0.05  # of the time may pass with saving: a large state is saved less often
 
@@ -20,6 +20,8 @@ State = tuple[dict[str, np.ndarray], dict[str, Any]]
 
 class Snapshot:
     """State of a running fit in one file, which each save replaces atomically.
+
+    A file that is damaged is set aside with a message, and the fit begins anew.
 
     A state is a pair of named arrays and of facts, such as the learning curve, that JSON can hold;
     both come back exactly::
@@ -40,8 +42,8 @@ class Snapshot:
         self.due = -math.inf
 
     def load(self) -> State | None:
-        """The state that an earlier process saved, None if there is none."""
-        if not self.path or not self.path.exists():
+        """The state that an earlier process saved, None if there is none or it is damaged."""
+        if not self.path or not is_whole(self.path):
             return None
         with safe_open(self.path, "np") as file:
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
@@ -53,7 +55,7 @@ class Snapshot:
         if not self.path or start < self.due:
             return
         arrays, facts = state()
-        with replacing(self.path) as temporary:
+        with sealing(self.path) as temporary:
             save_file(arrays, temporary, {"facts": json.dumps(facts)})
         end = time.monotonic()
         self.due = end + (end - start) / SHARE
@@ -81,8 +83,8 @@ def computed_once(
         fill(array)
         return array
     path = folder / f"{name}.npy"
-    if not path.exists():
-        with replacing(path) as temporary:
+    if not is_whole(path):
+        with sealing(path) as temporary:
             array = np.lib.format.open_memmap(temporary, "w+", dtype, shape)
             fill(array)
             array.flush()

@@ -123,10 +123,14 @@ def publish_model(source: Path, folder: Path, **facts: Any) -> None:
     """
     description = _read_description(source)
     description["fit"] |= facts
-    write_json(source / "model.json", description)
-    for name in MODEL_FILES:
-        with replacing(folder / name) as temporary:
-            shutil.copyfile(source / name, temporary)
+    _copy(source / "curve.csv", folder)
+    write_json(folder / "model.json", description)
+    _copy(source / "model.safetensors", folder)
+
+
+def _copy(path: Path, folder: Path) -> None:
+    with replacing(folder / path.name) as temporary:
+        shutil.copyfile(path, temporary)
 
 
 def read_model(folder: Path) -> Fitted:

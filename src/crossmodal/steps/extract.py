@@ -15,9 +15,9 @@ from crossmodal.data.known_words import check_known_words
 from crossmodal.data.prepared import Prepared, item_of
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.checkpoints import unfinished_work
-from crossmodal.io.files import replacing
 from crossmodal.io.progress import track
 from crossmodal.io.provenance import provenance
+from crossmodal.io.seals import is_whole, sealing
 from crossmodal.repeatability import use_deterministic_algorithms
 from crossmodal.workflow.records import verified
 
@@ -63,7 +63,7 @@ def extract(
         rows = feature.rows(dataset)
         _check_alignment(features, sources, [row.id for row in rows])
         starts = range(0, len(rows), feature.chunk)
-        todo = [start for start in starts if not _part(parts, start).exists()]
+        todo = [start for start in starts if not _is_done(parts, start, feature.shape)]
         label, done = f"extract {folder.name}/{output.stem}", len(starts) - len(todo)
         for start in track(todo, len(starts), label, done):
             span = slice(start, start + feature.chunk)
@@ -119,25 +119,37 @@ def _slice(sources: dict[str, FeatureFile], span: slice) -> dict[str, FeatureFil
 
 
 def _part(parts: Path, start: int) -> Path:
-    """File of the chunk that begins at row `start`; the last one written for its chunk."""
+    """File of the chunk that begins at row `start`."""
     return parts / f"{start:09d}.npy"
 
 
+def _offsets(parts: Path, start: int) -> Path:
+    """File of the offsets of a chunk of sequences."""
+    return parts / f"{start:09d}.offsets"
+
+
+def _is_done(parts: Path, start: int, shape: Shape) -> bool:
+    """Return true if all files of a chunk are there and undamaged."""
+    files = [_part(parts, start)]
+    files += [_offsets(parts, start)] if shape in ("sequence", "files") else []
+    return all(map(is_whole, files))
+
+
 def _save(parts: Path, start: int, chunk: np.ndarray | list[np.ndarray]) -> None:
-    """Write a chunk; of sequences the offsets first, so that the values complete a chunk."""
+    """Write a chunk."""
     if isinstance(chunk, list):
         ragged = Ragged.concatenate(chunk)
-        _write(parts / f"{start:09d}.offsets", ragged.offsets)
+        _write(_offsets(parts, start), ragged.offsets)
         chunk = ragged.values
     _write(_part(parts, start), chunk)
 
 
 def _write(path: Path, array: np.ndarray) -> None:
-    with replacing(path) as temporary, temporary.open("wb") as stream:
+    with sealing(path) as temporary, temporary.open("wb") as stream:
         np.save(stream, array, allow_pickle=False)
 
 
 def _load(parts: Path, start: int) -> Rows:
     values = np.load(_part(parts, start), mmap_mode="r")
-    offsets = parts / f"{start:09d}.offsets"
+    offsets = _offsets(parts, start)
     return Ragged(values, np.load(offsets)) if offsets.exists() else values

@@ -20,8 +20,9 @@ from crossmodal.errors import CrossmodalError, DivergenceError
 from crossmodal.io.checkpoints import unfinished_work
 from crossmodal.io.files import write_csv
 from crossmodal.io.provenance import provenance
+from crossmodal.io.seals import is_whole, seal
 from crossmodal.learning.method import Method, Run
-from crossmodal.learning.model_folder import publish_model, read_facts, write_model
+from crossmodal.learning.model_folder import MODEL_FILES, publish_model, read_facts, write_model
 from crossmodal.learning.plateau import plateau
 from crossmodal.learning.processes import first_alone, is_first, joined, processes
 from crossmodal.learning.selection import selection_score
@@ -73,7 +74,7 @@ def train(
         taken = [read_facts(path.parent)["searched"] for path in searched_there]
         for index, options in enumerate(taken or combinations(spec["search"])):
             candidate = work / f"candidate{index}"
-            if not first_alone((candidate / "model.safetensors").exists):
+            if not first_alone(partial(_is_fitted, candidate)):
                 label = f"{output.parent} {options or ''}".strip()
                 run = Run(seed, candidate, label=label, threads=max(1, threads // processes()))
                 try:
@@ -94,6 +95,11 @@ def train(
             facts = {"remarks": dataset.remarks} if dataset.remarks else {}
             facts |= {"search": searched, "made": provenance(spec, read)}
             publish_model(best, output.parent, **facts)
+
+
+def _is_fitted(candidate: Path) -> bool:
+    """Return true if all files of a model are there and undamaged."""
+    return all(is_whole(candidate / name) for name in MODEL_FILES)
 
 
 def _searched_there(spec: dict[str, Any], output: Path, seed: int) -> list[Path]:
@@ -157,3 +163,5 @@ def _fit(
     columns = list(run.curve[0]) if run.curve else ["epoch"]
     write_csv(run.checkpoints / "curve.csv", columns, [row.values() for row in run.curve])
     write_model(run.checkpoints, method, facts, splits[0])
+    for name in MODEL_FILES:
+        seal(run.checkpoints / name)
