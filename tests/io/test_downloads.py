@@ -115,11 +115,22 @@ def test_a_later_run_resumes_where_an_earlier_one_stopped(server, path):
 def test_a_run_that_was_killed_before_the_last_step_asks_for_nothing(server, path):
     path.parent.mkdir()
     path.with_name("all.bin.part").write_bytes(CONTENT)
-    facts = {"validator": '"1"', "total": len(CONTENT)}
+    facts = {"validator": '"1"', "total": len(CONTENT), "received": len(CONTENT)}
     path.with_name("all.bin.json").write_text(json.dumps(facts))
     fetch(f"{server.url}/all", path)
     assert only_file(path) == CONTENT
     assert server.requested == []
+
+
+def test_what_a_power_cut_may_have_lost_is_fetched_again(server, path):
+    path.parent.mkdir()
+    path.with_name("all.bin.part").write_bytes(CONTENT[:50_000] + bytes(30_000))
+    facts = {"validator": '"1"', "total": len(CONTENT), "received": 50_000}
+    path.with_name("all.bin.json").write_text(json.dumps(facts))
+    server.files["/all"] = host = Host()
+    fetch(f"{server.url}/all", path)
+    assert only_file(path) == CONTENT
+    assert host.asked == ["bytes=50000-"]
 
 
 @pytest.mark.parametrize("facts", [None, "", "{"])
@@ -174,7 +185,7 @@ def test_a_range_other_than_asked_for_is_not_put_into_the_file(server, path, ans
 def test_a_part_longer_than_the_file_is_fetched_afresh(server, path):
     path.parent.mkdir()
     path.with_name("all.bin.part").write_bytes(CONTENT + b"more")
-    facts = {"validator": '"1"', "total": None}
+    facts = {"validator": '"1"', "total": None, "received": len(CONTENT) + 4}
     path.with_name("all.bin.json").write_text(json.dumps(facts))
     server.files["/all"] = Host()
     fetch(f"{server.url}/all", path)
@@ -292,11 +303,11 @@ def test_what_is_no_address_is_refused(path, url, waits):
 def test_a_full_disk_is_no_fault_of_the_host(server, path, monkeypatch, waits):
     server.files["/all"] = CONTENT
 
-    def fill(chunks, path):
-        path.write_bytes(next(chunks)[:1000])
+    def fill(part, chunks):
+        part.file.write_bytes(next(chunks)[:1000])
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(downloads, "_append", fill)
+    monkeypatch.setattr(downloads._Part, "append", fill)
     with pytest.raises(OSError, match="No space left"):
         fetch(f"{server.url}/all", path)
     assert not path.exists()

@@ -336,12 +336,12 @@ def test_an_archive_is_kept_until_all_its_members_have_come(server, monkeypatch,
 
 
 def test_a_full_disk_is_told_and_no_other_address_is_tried(server, publish, output, monkeypatch):
-    def fill(chunks, path):
+    def fill(part, chunks):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     server.files |= {"/first/a.mat": CONTENT, "/second/a.mat": CONTENT}
     publish(f"{server.url}/first/a.mat", f"{server.url}/second/a.mat")
-    monkeypatch.setattr("crossmodal.io.downloads._append", fill)
+    monkeypatch.setattr("crossmodal.io.downloads._Part.append", fill)
     found = failure(output)
     for fragment in (str(output), "No space left on device", "Free space", str(ARCHIVES)):
         assert fragment in found

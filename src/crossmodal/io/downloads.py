@@ -1,25 +1,29 @@
 """Downloads over HTTP that resume, retry, and take their name only when they are complete.
 
-Received parts are in `<path>.part`; `<path>.json` says of which version of the file they are.
+Received parts are in `<path>.part`; `<path>.json` says of which version of the file they are, and
+how many bytes outlast a power cut.
 """
 
+import os
 import re
 import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from io import BufferedRandom
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from crossmodal.errors import CrossmodalError
-from crossmodal.io.files import read_json, write_json
+from crossmodal.io.files import read_json, replace, write_json
 from crossmodal.io.progress import track_bytes
 
 ATTEMPTS = 5  # in a row that bring nothing new
 FIRST_WAIT, LONGEST_WAIT = 1.0, 120.0  # seconds
 TIMEOUT = (30, 60)  # seconds without an answer, without a byte
 CHUNK = 1 << 18  # bytes
+SYNCED = 1 << 24  # bytes that a power cut or a kill may cost
 RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
 PASSING = (408, 425, 429, 500, 502, 503, 504)  # answers that another attempt may improve
 
@@ -54,12 +58,33 @@ class _Part:
             return {}
 
     def size(self) -> int:
-        return self.file.stat().st_size if self.version() else 0
+        received = self.version().get("received", 0)
+        return min(received, self.file.stat().st_size) if received else 0
 
     def restart(self, version: dict[str, Any]) -> None:
         self.file.unlink(missing_ok=True)  # first, or it would be taken for a part of this version
         write_json(self.facts, version)
         self.file.touch()
+
+    def append(self, chunks: Iterator[bytes]) -> None:
+        """Write behind what was received, and record now and then how much that is."""
+        have = self.size()
+        with self.file.open("r+b") as stream:
+            stream.truncate(have)
+            stream.seek(have)
+            try:
+                for chunk in chunks:
+                    stream.write(chunk)
+                    if stream.tell() >= have + SYNCED:
+                        have = self._record(stream)
+            finally:
+                self._record(stream)
+
+    def _record(self, stream: BufferedRandom) -> int:
+        stream.flush()
+        os.fsync(stream.fileno())
+        write_json(self.facts, self.version() | {"received": stream.tell()})
+        return stream.tell()
 
     def forget(self) -> None:
         self.facts.unlink(missing_ok=True)
@@ -91,7 +116,7 @@ def fetch(url: str, path: Path) -> None:
                 raise CrossmodalError(f"{error}; {ATTEMPTS} attempts failed") from error
             wait = FIRST_WAIT * 2 ** (failures - 1) if error.wait is None else error.wait
             _pause(f"{url}: {error}", min(wait, LONGEST_WAIT))
-    part.file.replace(path)
+    replace(part.file, path)
     part.forget()
 
 
@@ -122,7 +147,7 @@ def _attempt(url: str, part: _Part) -> None:
                 total, have = response.raw.length_remaining, 0
                 part.restart({"validator": _validator(response), "total": total})
             chunks = response.raw.stream(CHUNK, decode_content=False)
-            _append(track_bytes(chunks, total, f"download {part.path.name}", have), part.file)
+            part.append(track_bytes(chunks, total, f"download {part.path.name}", have))
     except (requests.exceptions.SSLError, requests.TooManyRedirects, ValueError) as error:
         raise CrossmodalError(str(error)) from error
     except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
@@ -174,9 +199,3 @@ def _validator(response: Any) -> str:
     etag = response.headers.get("ETag", "")
     strong = etag if etag.startswith('"') else ""
     return strong or response.headers.get("Last-Modified", "")
-
-
-def _append(chunks: Iterator[bytes], path: Path) -> None:
-    with path.open("ab") as stream:
-        for chunk in chunks:
-            stream.write(chunk)

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from crossmodal.errors import CrossmodalError
-from crossmodal.io.files import DAMAGE, digest, read_json, replacing, write_json
+from crossmodal.io.files import DAMAGE, digest, read_json, replacing, sync, write_json
 from crossmodal.learning.method import Direction
 from crossmodal.learning.model import Model
 from crossmodal.search.best_rows import best_rows
@@ -166,6 +166,8 @@ def write_index(
         np.save(temporary / "rows.npy", rows)
         write_json(temporary / "index.json", {"form": form})
         if not place.exists():  # as another process may have been faster
+            for path in (*temporary.iterdir(), temporary):
+                sync(path)
             temporary.rename(place)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
