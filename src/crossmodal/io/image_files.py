@@ -2,17 +2,20 @@
 
 A picture is turned as its EXIF orientation says. What is transparent shows white. Grey of 16 bits
 keeps its shades, and so does floating point from 0 to 1. Of several frames the first is read.
+Metadata that are damaged or too large are passed over.
 """
 
 import importlib
 import importlib.util
 import io
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from crossmodal.errors import CrossmodalError
+from crossmodal.io.image_metadata import without_metadata
 from crossmodal.io.suffixes import PICTURES
 
 FORMATS = tuple(PICTURES)
@@ -37,6 +40,21 @@ def open_image(content: bytes) -> Any:
     Raises:
         ValueError: If it is in no format of `formats`, or has more than `PIXELS` pixels.
     """
+    return _leniently(_open, content)
+
+
+def _leniently(read: Callable[[bytes], Any], content: bytes) -> Any:
+    """Return what a function reads from an image; if that fails, from one without metadata."""
+    try:
+        return read(content)
+    except Exception:  # Pillow's readers raise anything on corrupt files
+        bare = without_metadata(content)
+        if bare == content:
+            raise
+        return read(bare)
+
+
+def _open(content: bytes) -> Any:
     from PIL import Image, UnidentifiedImageError
 
     if not content:
@@ -64,8 +82,8 @@ def read_image(content: bytes, name: str) -> Any:
         CrossmodalError: If the image cannot be read, with the reason.
     """
     try:
-        return to_rgb(open_image(content))
-    except Exception as error:  # Pillow's readers raise anything on corrupt files
+        return _leniently(lambda content: to_rgb(_open(content)), content)
+    except Exception as error:
         raise CrossmodalError(
             f"{name}: cannot be read as image: {error}; replace the original file and run again"
         ) from error
@@ -77,11 +95,10 @@ def to_rgb(image: Any) -> Any:
     Raises:
         ValueError: If its values lie outside of what grey has.
     """
-    from PIL import ImageOps
-
     image.load()
-    if image.getexif().get(ORIENTATION, 1) != 1:
-        image = ImageOps.exif_transpose(image)
+    turn = _turn(image)
+    if turn is not None:
+        image = image.transpose(turn)
     if image.mode == "F":
         image = _from_floats(image)
     elif image.mode.startswith("I"):
@@ -89,6 +106,25 @@ def to_rgb(image: Any) -> Any:
     if image.has_transparency_data:
         image = _on_white(image.convert("RGBA"))
     return image if image.mode == "RGB" else image.convert("RGB")  # or it would be copied
+
+
+def _turn(image: Any) -> Any:
+    """Return how Pillow turns an image upright; None: not at all."""
+    from PIL.Image import Transpose
+
+    turns = {
+        2: Transpose.FLIP_LEFT_RIGHT,
+        3: Transpose.ROTATE_180,
+        4: Transpose.FLIP_TOP_BOTTOM,
+        5: Transpose.TRANSPOSE,
+        6: Transpose.ROTATE_270,
+        7: Transpose.TRANSVERSE,
+        8: Transpose.ROTATE_90,
+    }
+    try:
+        return turns.get(image.getexif().get(ORIENTATION))
+    except Exception:  # Pillow raises anything on damaged EXIF
+        return None
 
 
 def _from_floats(image: Any) -> Any:
