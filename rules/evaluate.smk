@@ -13,6 +13,8 @@ rule evaluate:
         "results/runs/{experiment}/seed{seed}.json",
     log:
         "logs/evaluate/{experiment}/seed{seed}.log",
+    benchmark:
+        "results/benchmarks/evaluate/{experiment}/seed{seed}.tsv"
     conda:
         "../envs/crossmodal.yaml"
     resources:
@@ -35,6 +37,8 @@ rule evaluate_posteriors:
         "results/posteriors/{experiment}/seed{seed}.json",
     log:
         "logs/evaluate/{experiment}/seed{seed}.posteriors.log",
+    benchmark:
+        "results/benchmarks/evaluate_posteriors/{experiment}/seed{seed}.tsv"
     conda:
         "../envs/crossmodal.yaml"
     resources:
@@ -53,6 +57,8 @@ use rule evaluate as evaluate_intra_modal with:
         "results/intra_modal/{experiment}/seed{seed}.json",
     log:
         "logs/evaluate/{experiment}/seed{seed}.intra_modal.log",
+    benchmark:
+        "results/benchmarks/evaluate_intra_modal/{experiment}/seed{seed}.tsv"
     params:
         command="evaluate_intra_modal",
         spec=JOBS.evaluate_intra_modal,

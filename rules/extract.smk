@@ -14,6 +14,8 @@ rule extract:
         "features/{dataset}/{feature}.h5",
     log:
         "logs/extract/{dataset}/{feature}.log",
+    benchmark:
+        "features/{dataset}/{feature}.tsv"
     conda:
         "../envs/crossmodal.yaml"
     threads: JOBS.feature_threads

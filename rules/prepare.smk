@@ -13,6 +13,8 @@ rule prepare:
         files=expand("data/prepared/{{dataset}}/{file}", file=FILES),
     log:
         "logs/prepare/{dataset}.log",
+    benchmark:
+        "data/prepared/{dataset}/benchmark.tsv"
     conda:
         "../envs/crossmodal.yaml"
     threads: 8

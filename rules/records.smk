@@ -15,7 +15,8 @@ if workflow.is_main_process:
         records.take_over()
     except CrossmodalError as error:
         raise WorkflowError(str(error))
-    unknown = records.doubt(lambda path: any(r.is_producer(path) for r in workflow.rules))
+    outputs = [output for rule in workflow.rules for output in rule.output]  # not benchmarks
+    unknown = records.doubt(lambda path: any(output.match(path) for output in outputs))
     if unknown:
         logger.warning(
             f"{', '.join(map(str, unknown[:3]))}{' ...' * (len(unknown) > 3)}, {len(unknown)} files: "

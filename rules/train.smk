@@ -18,9 +18,11 @@ rule train:
         curve="models/{experiment}/seed{seed}/curve.csv",
     log:
         "logs/train/{experiment}/seed{seed}.train.log",
+    benchmark:
+        "models/{experiment}/seed{seed}/benchmark.tsv"
     conda:
         "../envs/crossmodal.yaml"
-    threads: REQUESTS.threads("train", "experiment")
+    threads: REQUESTS.threads
     resources:
         **REQUESTS.of("train", "experiment"),
     params:
@@ -44,6 +46,8 @@ rule embed:
         "embeddings/{experiment}/seed{seed}.h5",
     log:
         "logs/train/{experiment}/seed{seed}.embed.log",
+    benchmark:
+        "embeddings/{experiment}/seed{seed}.tsv"
     conda:
         "../envs/crossmodal.yaml"
     resources:

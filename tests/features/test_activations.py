@@ -1,5 +1,4 @@
 import io
-from dataclasses import astuple
 
 import numpy as np
 import pytest
@@ -15,7 +14,6 @@ from crossmodal.features import _backbone
 from crossmodal.images.backbones import NETWORKS, random_network, trained_network
 from crossmodal.images.weights import OFFICIAL
 from crossmodal.io.files import sha256
-from crossmodal.resources.sizes import Extent
 
 OPTIONS = {
     "backbone": "squeezenet1_1",
@@ -225,8 +223,6 @@ def test_a_network_of_timms_ends_in_its_pooled_output(dataset, backbone, layers,
     with torch.inference_mode():
         expected = network(feature.preparation.crops(torch.stack(squares), 1)).numpy()
     np.testing.assert_allclose(last, expected, rtol=1e-4, atol=1e-5)
-    assert feature.row_size(Extent({"train": 3}), {}).width == width
-    assert [*map(astuple, feature.outline())] == learnt["layers"]
 
 
 @pytest.mark.parametrize(

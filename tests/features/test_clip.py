@@ -9,7 +9,6 @@ from crossmodal.data.own_items import OwnItems
 from crossmodal.errors import CrossmodalError
 from crossmodal.features.clip_image import ClipImage
 from crossmodal.features.clip_text import ClipText
-from crossmodal.resources.sizes import Extent
 
 pytest.importorskip("open_clip")
 from tests.nn.test_dual_encoder import picture, write_model
@@ -67,11 +66,3 @@ def test_both_halves_say_which_model_they_are_of(halves):
     first, second = (feature.learnt() for feature in halves)
     assert first == second
     assert first["weights"] == "clip.safetensors"
-
-
-def test_their_size_is_estimated():
-    extent = Extent({"train": 10}, captions=5, image=50_000)
-    image, text = ClipImage(weights="a.safetensors"), ClipText(weights="a.safetensors", unit="item")
-    assert image.row_size(extent, {}).count == text.row_size(extent, {}).count == 10
-    assert image.resources(extent, {}).gpu
-    assert text.resources(extent, {}).operations > 0

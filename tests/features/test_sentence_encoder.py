@@ -8,7 +8,6 @@ pytest.importorskip("transformers")
 from crossmodal.data.own_items import OwnItems
 from crossmodal.data.prepared import Caption, Item
 from crossmodal.features.sentence_encoder import SentenceEncoder
-from crossmodal.resources.sizes import Extent
 from tests.nn.test_sentence_transformer import TEXTS, WORDS, write_model
 
 pytestmark = pytest.mark.usefixtures("cpu")
@@ -80,11 +79,3 @@ def test_it_says_what_it_was_made_with(made):
     learnt = made().learnt()
     assert learnt["weights"] == "tiny.safetensors"
     assert len(learnt["sha256"]) == 64
-
-
-def test_its_size_is_estimated():
-    extent = Extent({"train": 10}, captions=5)
-    assert SentenceEncoder(weights="a.safetensors", unit="item").row_size(extent, {}).count == 10
-    feature = SentenceEncoder(weights="a.safetensors", unit="caption")
-    assert feature.row_size(extent, {}).count == 50
-    assert feature.resources(extent, {}).gpu

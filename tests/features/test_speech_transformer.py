@@ -11,7 +11,6 @@ from crossmodal.data.own_items import OwnItems
 from crossmodal.errors import CrossmodalError
 from crossmodal.features.speech_transformer import SpeechTransformer
 from crossmodal.nn import wav2vec2
-from crossmodal.resources.sizes import Extent
 from tests.nn.test_wav2vec2 import tiny
 
 OPTIONS = {
@@ -95,12 +94,3 @@ def test_other_weights_are_refused():
     feature.setup(None)
     with pytest.raises(CrossmodalError, match="random weights: SHA-256 is none"):
         feature.restore({"weights": "a.safetensors", "sha256": "0" * 64})
-
-
-def test_its_size_is_known_before():
-    extent = Extent({"train": 10}, captions=5, clip=4.0, clips=5)
-    vectors = SpeechTransformer(**OPTIONS).row_size(extent, {})
-    assert (vectors.count, vectors.width) == (50, 768)
-    sequences = SpeechTransformer(**OPTIONS | {"rows": "sequence"}).row_size(extent, {})
-    assert (sequences.steps, sequences.width) == (100, 100 * 768)  # of the two seconds heard
-    assert SpeechTransformer(**OPTIONS).resources(extent, {}).gpu

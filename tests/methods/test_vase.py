@@ -10,13 +10,11 @@ from torch.utils.flop_counter import FlopCounterMode
 from crossmodal.data.feature_file import Ragged
 from crossmodal.data.split import Split, View
 from crossmodal.errors import CrossmodalError
-from crossmodal.learning.image_network_needs import WORKER, WORKERS
 from crossmodal.learning.method import Run
 from crossmodal.learning.selection import selection_score
 from crossmodal.learning.speech_image import Batch
 from crossmodal.methods.vase import VASE
 from crossmodal.nn.losses import ranking_loss
-from crossmodal.resources.sizes import FitSize, RowSize
 from tests.methods.spoken import (
     FRAMES,
     OWNERS,
@@ -504,15 +502,5 @@ def test_kept_features_are_those_of_the_frozen_network(pictures):
     np.testing.assert_allclose(method.embed("image", pictures.views["image"]), centre, atol=1e-2)
 
 
-def test_a_fit_that_reads_image_files_asks_for_workers_and_their_memory():
-    speech, files = RowSize(5_000, 40 * 300, 2, 300), RowSize(1_000, 1e5, 1, 1e5)
-    sizes = {m: RowSize(1_000, 512) if m == "features" else files for m in ("features", "files")}
-    shares = {"train": 0.8, "validation": 0.1, "test": 0.1}
-    needs = {
-        kind: VASE(**options).resources(
-            FitSize({"image": sizes[kind], "speech": speech}, shares, 800, 0, 0)
-        )
-        for kind, options in (("features", SMALL), ("files", FILES))
-    }
-    assert (needs["features"].workers, needs["files"].workers) == (0, WORKERS)
-    assert needs["files"].memory > needs["features"].memory + WORKERS * WORKER
+def test_threads__one_or_those_of_the_picture_readers():
+    assert (VASE(**SMALL).threads, VASE(**FILES).threads) == (1, 8)

@@ -4,7 +4,6 @@ from typing import get_args
 import pytest
 import torch
 from safetensors.torch import save_file
-from torchaudio.models import wav2vec2_model
 
 from crossmodal.errors import CrossmodalError
 from crossmodal.images.weights import convert
@@ -45,10 +44,6 @@ def test_the_facts_are_torchaudios():
         assert network.file == facts._path
         params = facts._params
         assert network.layers == params["encoder_num_layers"]
-        assert network.width == params["encoder_embed_dim"]
-        with torch.device("meta"):
-            parameters = sum(p.numel() for p in wav2vec2_model(**params).parameters())
-        assert network.parameters == pytest.approx(parameters, rel=0.02)
 
 
 @pytest.mark.parametrize("name", ["wav2vec2_base", "hubert_large"])

@@ -135,22 +135,7 @@ SHOWING = {
     PACKAGE / "io/relative_names.py",
     PACKAGE / "workflow/carrier.py",
     PACKAGE / "workflow/records.py",
-    *PACKAGE.glob("resources/*.py"),  # estimates
 }
-
-
-def test_an_estimate_of_what_a_job_needs_makes_nothing_due(toy):
-    before = code("toy.job")
-    (toy / "other.py").write_text(
-        "from toy.resources.needs import Resources\n"
-        "def needs(size) -> Resources:\n    return Resources(size)\n"
-    )
-    (toy / "resources").mkdir()
-    (toy / "resources/needs.py").write_text("class Resources: pass\n")
-    assert code("toy.job") == before
-    with (toy / "other.py").open("a") as stream:
-        stream.write("def fit(size) -> int:\n    return size\n")
-    assert code("toy.job") != before
 
 
 @pytest.mark.parametrize("module", ["steps.train", "methods.vase", "datasets.nuswide"])

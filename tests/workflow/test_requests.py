@@ -4,81 +4,97 @@ from types import SimpleNamespace
 import pytest
 
 from crossmodal.config import params
-from crossmodal.workflow.requests import Requests
+from crossmodal.workflow.costs import Cost, read_table
+from crossmodal.workflow.requests import DAY, SHORTEST, Requests
 from tests.project_params import PARAMS as PROJECT
 from tests.workflow.project import PARAMS
 
-
-def asked(content, rule, **wildcards):
-    of = Requests(params.parse(content)).of(rule, *wildcards)
-    return {name: measure(SimpleNamespace(**wildcards)) for name, measure in of.items()}
+FIT = Cost(seconds=36_000, gpu_seconds=7200, memory_mb=1000, gpu_memory_mb=500, origin="measured")
 
 
 @pytest.fixture
-def content():
-    return copy.deepcopy(PARAMS)
+def requests(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # without runs
+    return Requests(params.parse(copy.deepcopy(PARAMS)))
 
 
-def test_memory_time_and_disk_follow_from_the_size_of_the_data(content):
-    small = asked(content, "train", experiment="sam")
-    content["datasets"]["scenes"]["train"] = 300_000
-    content["methods"]["sam"] |= {"hidden": 16_384, "epochs": 400}
-    large = asked(content, "train", experiment="sam")
-    smaller = {name for name in small if small[name] < large[name]}
-    assert smaller == {"mem_mb", "runtime", "gpu_mem_mb", "disk_mb"}
+def asked(requests, rule, attempt=1, inputs=(), **wildcards):
+    job, of = SimpleNamespace(**wildcards), requests.of(rule, *wildcards)
+    return {
+        name: value(job) if name == "gpu" else value(job, inputs, attempt)
+        for name, value in of.items()
+    }
 
 
-def test_networks_ask_for_a_gpu(content):
-    assert asked(content, "extract", dataset="scenes", feature="activations")["gpu"] == 1
-    assert asked(content, "extract", dataset="scenes", feature="fc7")["gpu"] == 0
-    assert [asked(content, "train", experiment=e)["gpu"] for e in ("cca", "sam")] == [0, 1]
+def priced(requests, cost, monkeypatch):
+    monkeypatch.setattr(requests.costs, "of", lambda *job: cost)
+
+
+def test_requests__follow_from_the_cost(requests, monkeypatch):
+    priced(requests, FIT, monkeypatch)
+    assert asked(requests, "train", experiment="sam") == {
+        "mem_mb": 1300 + 500,
+        "disk_mb": 500,
+        "runtime": DAY,  # of 40 hours on a processor; 8 on a GPU
+        "gpu_mem_mb": 700,
+        "gpu": 1,
+    }
+    without_gpu = asked(requests, "train", experiment="cca")
+    assert (without_gpu["runtime"], without_gpu["gpu_mem_mb"]) == (2400, 0)
+
+
+def test_requests__double_with_each_attempt(requests):
+    first, third = (asked(requests, "train", n, experiment="cca") for n in (1, 3))
+    assert {name for name in first if third[name] == 4 * first[name] > 0} == {
+        "mem_mb",
+        "disk_mb",
+        "runtime",
+    }
+
+
+def test_requests__of_unknown_jobs_grow_with_their_inputs(requests, tmp_path):
+    (tmp_path / "large.h5").write_bytes(bytes(10**8))
+    small, large = (
+        asked(requests, "train", inputs=inputs, experiment="cca") for inputs in ([], ["large.h5"])
+    )
+    assert large["mem_mb"] >= small["mem_mb"] + 400
+
+
+def test_requests__networks_get_a_gpu(requests):
+    assert asked(requests, "extract", dataset="scenes", feature="activations")["gpu"] == 1
+    assert asked(requests, "extract", dataset="scenes", feature="fc7")["gpu"] == 0
+    assert [asked(requests, "train", experiment=e)["gpu"] for e in ("cca", "sam")] == [0, 1]
 
 
 @pytest.mark.parametrize(("experiment", "threads"), [("places_vgg16_base", 8), ("scenes_cca", 1)])
-def test_a_fit_that_reads_pictures_asks_for_the_threads_of_its_workers(experiment, threads):
-    asked = Requests(PROJECT).threads("train", "experiment")
-    assert asked(SimpleNamespace(experiment=experiment)) == threads
+def test_threads__those_of_the_picture_readers_too(experiment, threads):
+    assert Requests(PROJECT).threads(SimpleNamespace(experiment=experiment)) == threads
 
 
-def test_processes_that_train_together_ask_for_a_gpu_each(monkeypatch):
-    wildcards = SimpleNamespace(experiment="places_vgg16_base")
-    requests = Requests(PROJECT)
-
-    def asked():
-        of = requests.of("train", "experiment") | {
-            "threads": requests.threads("train", "experiment")
-        }
-        return {name: measure(wildcards) for name, measure in of.items()}
-
-    alone = asked()
-    monkeypatch.setattr(PROJECT.experiments[wildcards.experiment], "gpus", 4)
-    monkeypatch.setattr(PROJECT._facts, "needs", {})
-    together = asked()
-    assert [together[name] for name in ("gpu", "threads")] == [4, 4 * alone["threads"]]
-    assert together["mem_mb"] == pytest.approx(4 * alone["mem_mb"], rel=0.1)
+def test_requests__processes_that_train_together_get_a_gpu_each(monkeypatch):
+    wildcards, requests = {"experiment": "places_vgg16_base"}, Requests(PROJECT)
+    priced(requests, FIT, monkeypatch)
+    alone, threads = asked(requests, "train", **wildcards), requests.threads
+    before = threads(SimpleNamespace(**wildcards))
+    monkeypatch.setattr(PROJECT.experiments[wildcards["experiment"]], "gpus", 4)
+    together = asked(requests, "train", **wildcards)
+    assert together["gpu"] == 4
+    assert threads(SimpleNamespace(**wildcards)) == 4 * before
+    assert together["mem_mb"] == 4 * 1300 + 500
     assert together["gpu_mem_mb"] == alone["gpu_mem_mb"]
 
 
-def test_each_job_asks_for_half_an_hour_at_least(content):
-    assert asked(content, "prepare", dataset="scenes")["runtime"] == 30
+def test_requests__half_an_hour_at_least(requests):
+    assert asked(requests, "prepare", dataset="scenes")["runtime"] == SHORTEST
 
 
-def test_own_data_that_grew_ask_for_more_without_another_check(tmp_path, content, monkeypatch):
+def test_requests__above_what_was_measured(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    rows = "id,image,text,labels\n" + "".join(f"{i},,a text,a\n" for i in range(20))
-    (tmp_path / "own.csv").write_text(rows)
-    content["datasets"]["scenes"] = {
-        "plugin": "folder",
-        "csv": "own.csv",
-        "validation": 0.1,
-        "test": 0.1,
-        "seed": 0,
-        "duplicates": "refuse",
-    }
-    checked = tmp_path / "checked.json"
-    before = params.parse(content, checked).needs("evaluate", "scenes", "cca")
-    many = "".join(f"{i},,a text,a\n" for i in range(20, 20_000))
-    (tmp_path / "own.csv").write_text(rows + many)
-    after = params.parse(content, checked).needs("evaluate", "scenes", "cca")
-    assert after.memory > before.memory
-    assert after.seconds > before.seconds
+    requests = Requests(PROJECT)
+    rows = {job: cost for job, cost in read_table("measured").items() if job[0] == "train"}
+    rows = {job: c for job, c in rows.items() if job[1] in PROJECT.experiments}
+    assert len(rows) > 200
+    for (rule, experiment), cost in rows.items():
+        request = asked(requests, rule, experiment=experiment)
+        assert request["mem_mb"] > 1.25 * cost.memory_mb, experiment
+        assert 60 * request["runtime"] > min(3 * cost.seconds, 60 * DAY), experiment

@@ -134,7 +134,7 @@ class Checks:
         method = plugins.make("methods", job["plugin"], job["options"], f"{where}.options")
         self._check_views(f"{where}.views", spec, method)
         self.facts.weights[name], self.facts.random[name] = method.weights, method.random
-        self.facts.tasks[name] = method.task
+        self.facts.tasks[name], self.facts.threads[name] = method.task, method.threads
         if spec.gpus > 1 and not method.distributed:
             raise CrossmodalError(
                 f"params.yaml: {where}.gpus: is {spec.gpus}, but the method {job['plugin']!r} "

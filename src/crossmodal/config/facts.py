@@ -3,8 +3,6 @@
 from pydantic import Field
 
 from crossmodal.options import Strict
-from crossmodal.resources.needs import Resources
-from crossmodal.resources.sizes import Extent
 
 
 class FeatureFacts(Strict):
@@ -30,8 +28,7 @@ class Facts(Strict):
     weights: dict[str, str] = Field({}, description="Experiment -> file of its method's weights.")
     random: dict[str, bool] = Field({}, description="Experiment -> whether its seed matters.")
     tasks: dict[str, str] = Field({}, description="Experiment -> task of its method.")
-    extents: dict[str, Extent] = Field({}, description="Dataset -> its size.")
-    needs: dict[str, Resources] = Field({}, description="Job -> what it needs.")
+    threads: dict[str, int] = Field({}, description="Experiment -> threads of its method.")
     broken: dict[str, str] = Field(
         {}, description="Entry -> why its plug-in cannot be used; of experiments, one of theirs."
     )

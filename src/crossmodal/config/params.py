@@ -11,14 +11,12 @@ from pydantic import PrivateAttr, ValidationError
 
 from crossmodal.config import plugins
 from crossmodal.config.checks import Checks, member
-from crossmodal.config.estimates import Estimates
 from crossmodal.config.facts import Facts, FeatureFacts
 from crossmodal.config.overlays import naming, read_files
 from crossmodal.config.sections import Sections
 from crossmodal.config.yaml_text import refuse_other_types
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import digest, write_text
-from crossmodal.resources.needs import Resources
 
 CHECKED = Path(".snakemake/params-checked.json")  # beside params.yaml
 
@@ -52,18 +50,10 @@ class Params(Sections):
         self.require("experiments", experiment)
         return self._facts.weights[experiment]
 
-    def needs(self, rule: str, dataset: str, *names: str) -> Resources:
-        """What a job needs: kept by the check, unless the user's own data have another size now.
-
-        Args:
-            rule: Rule of the job.
-            dataset: The dataset that it works on.
-            names: Values of the rule's wildcards.
-        """
-        job, estimates = " ".join([rule, *names]), Estimates(self)
-        if job in self._facts.needs and self._facts.extents[dataset] == estimates.extent(dataset):
-            return self._facts.needs[job]
-        return estimates.of(rule, *names)
+    def threads_of(self, experiment: str) -> int:
+        """Return the threads that an experiment's method makes use of."""
+        self.require("experiments", experiment)
+        return self._facts.threads[experiment]
 
     @property
     def broken(self) -> dict[str, str]:
@@ -124,9 +114,6 @@ class Params(Sections):
         """
         self._facts = self._find_facts(key)
         Checks(self, self._facts).all()
-        estimates = Estimates(self)
-        self._facts.extents = {name: estimates.extent(name) for name in self.usable("datasets")}
-        self._facts.needs = {" ".join(job): estimates.of(*job) for job in estimates.jobs()}
 
     def _recall(self, checked: Path, key: str) -> bool:
         """Take the facts of an earlier check, if they are of this content and source."""

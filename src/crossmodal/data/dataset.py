@@ -7,8 +7,6 @@ from typing import ClassVar
 
 from crossmodal.data.writer import Writer
 from crossmodal.options import Plugin
-from crossmodal.resources.needs import PLAIN, READING, START, Resources
-from crossmodal.resources.sizes import Extent
 
 
 @dataclass(frozen=True)
@@ -79,23 +77,3 @@ class Dataset(Plugin, ABC):
         Raises:
             CrossmodalError: If a file is not what its publisher describes.
         """
-
-    def extent(self) -> Extent:
-        """Size of the dataset, as its authors state it or about; by default of its counts alone."""
-        return Extent(self.counts() or {"train": 1000, "validation": 100, "test": 100})
-
-    def resources(self) -> Resources:
-        """What `prepare` needs, by default
-
-        memory = base + 3,000 bytes for each item and caption + the published matrices twice,
-        seconds = what is read and written.
-        """
-        extent = self.extent()
-        raw = extent.raw + sum(source.bytes or 0 for source in self.sources)
-        numbers = sum(extent.columns.values()) * extent.total
-        tables = 3000 * extent.total * (1 + extent.captions)
-        return Resources(
-            PLAIN + tables + 8 * numbers,
-            seconds=START + (raw + extent.media) / READING,
-            disk=extent.media + tables / 10,
-        )

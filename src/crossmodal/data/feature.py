@@ -10,8 +10,6 @@ import numpy as np
 from crossmodal.data.feature_file import FeatureFile
 from crossmodal.data.prepared import Caption, Item, Items, Prepared
 from crossmodal.options import Plugin
-from crossmodal.resources.needs import INTERPRETER, READING, START, Resources
-from crossmodal.resources.sizes import Extent, RowSize
 
 Shape = Literal["vector", "maps", "sequence", "files"]
 
@@ -127,34 +125,3 @@ class Feature(Plugin, ABC):
             CrossmodalError: If the weights file is another one, or the feature cannot be computed
                 for items of another dataset.
         """
-
-    def row_size(self, extent: Extent, sources: dict[str, RowSize]) -> RowSize:
-        """Size of the feature file, by default 1,000 numbers a row.
-
-        Args:
-            extent: Size of the dataset.
-            sources: Size of the features named in `of`.
-        """
-        captions = extent.captions if self.unit == "caption" else 1
-        return RowSize(extent.total * captions, 1000)
-
-    def resources(self, extent: Extent, sources: dict[str, RowSize]) -> Resources:
-        """What the extraction needs, by default
-
-            memory = base + 4 chunks of rows + 2,000 bytes for each item and each caption,
-            seconds = all that is read and written, twice, and a millisecond a row.
-
-        Args:
-            extent: Size of the dataset.
-            sources: Size of the features named in `of`.
-        """
-        rows = self.row_size(extent, sources)
-        moved = rows.bytes + sum(source.bytes for source in sources.values())
-        chunk = rows.width * rows.itemsize * min(self.chunk, rows.count)
-        tables = 2000 * extent.total * (1 + extent.captions)
-        return Resources(
-            INTERPRETER + 4 * chunk + tables,
-            seconds=START + 2 * moved / READING + 0.001 * rows.count,
-            disk=rows.bytes,
-            threads=self.threads,
-        )

@@ -14,8 +14,8 @@ import numpy as np
 from crossmodal.data.feature_file import SLICE, FeatureFile, Ragged, Rows, not_finite
 from crossmodal.errors import CrossmodalError
 from crossmodal.io import hdf5
-from crossmodal.resources.sizes import IN_MEMORY
 
+IN_MEMORY = 2**30  # bytes; of larger image files those of a batch are read
 # what h5py and JSON raise on corrupt files
 DAMAGE = (OSError, LookupError, TypeError, ValueError, AttributeError, RuntimeError, MemoryError)
 

@@ -13,7 +13,6 @@ from crossmodal.data.prepared import SPLITS
 from crossmodal.data.writer import Writer
 from crossmodal.datasets import _karpathy
 from crossmodal.io.archives import Archive
-from crossmodal.resources.sizes import Extent
 
 FILE = "dataset_coco.json"
 FOLDERS = ("train2014", "val2014")
@@ -51,10 +50,6 @@ class Coco(Dataset):
     def counts(self) -> dict[str, int]:
         """Images of each split."""
         return COUNTS
-
-    def extent(self) -> Extent:
-        """Photographs of 640 by 480 pixels."""
-        return Extent(self.counts(), captions=5, image=163e3, words=10.5, vocabulary=24_000)
 
     def prepare(self, raw: Path, out: Writer) -> None:
         """Read the split file, and the images in the order of their archives."""

@@ -11,7 +11,6 @@ from crossmodal.data.dataset import Dataset, Source
 from crossmodal.data.writer import Writer
 from crossmodal.datasets import _karpathy
 from crossmodal.io.archives import Archive
-from crossmodal.resources.sizes import Extent
 
 IMAGES, SPLITS = "flickr30k-images.tar.gz", "dataset_flickr30k.json"
 COUNTS = {"train": 29_000, "validation": 1014, "test": 1000}  # Vilalta et al. 2019, section 4.1
@@ -34,12 +33,6 @@ class Flickr30k(Dataset):
     def counts(self) -> dict[str, int]:
         """Images of each split."""
         return COUNTS
-
-    def extent(self) -> Extent:
-        """Photographs of 500 by 375 pixels."""
-        return Extent(
-            self.counts(), captions=5, image=138e3, words=12, vocabulary=18_000, raw=4.4e9
-        )
 
     def prepare(self, raw: Path, out: Writer) -> None:
         """Read the split file, and the images in the order of their archive."""

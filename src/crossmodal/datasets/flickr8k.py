@@ -18,7 +18,6 @@ from crossmodal.io.archives import Archive
 from crossmodal.io.progress import track
 from crossmodal.options import Strict
 from crossmodal.rendering.synthesiser import flac, in_processes, open_synthesiser, random_speech
-from crossmodal.resources.sizes import Extent
 
 HOSTS = (
     "https://github.com/jbrownlee/Datasets/releases/download/Flickr8k",
@@ -75,22 +74,6 @@ class Flickr8k(Dataset):
     def counts(self) -> dict[str, int]:
         """The official splits, or those of their photographs that have a class."""
         return COUNTS_IN_CLASSES if self.options.classes else COUNTS
-
-    def extent(self) -> Extent:
-        """Photographs of 500 by 375 pixels; clips of four seconds."""
-        clips = 0 if self.options.speech == "none" else CAPTIONS_PER_IMAGE
-        recordings = 4.2e9 if self.options.speech == "recorded" else 0
-        return Extent(
-            self.counts(),
-            captions=CAPTIONS_PER_IMAGE,
-            labels=20 if self.options.classes else 0,
-            image=138e3,
-            clip=4 if clips else 0,
-            clips=clips,
-            words=11,
-            vocabulary=8_900,
-            raw=1.12e9 + recordings,
-        )
 
     def prepare(self, raw: Path, out: Writer) -> None:
         """Read the archives; see `Dataset.prepare`."""

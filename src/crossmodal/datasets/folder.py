@@ -35,7 +35,6 @@ from crossmodal.datasets._own_table import Table, named_rows, read_table
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.progress import track
 from crossmodal.options import Language, Strict
-from crossmodal.resources.sizes import Extent
 
 Part = Annotated[float, Field(gt=0, lt=1)]
 PARTED = "that are equal or nearly equal to items of another split"
@@ -104,29 +103,6 @@ class Folder(Dataset):
 
     def counts(self) -> None:
         """Any number of items will do."""
-
-    def extent(self) -> Extent:
-        """Items and captions of the CSV, means of the files it names; any size without a CSV."""
-        try:
-            rows = named_rows(self.csv)
-            named = [file for row in rows for file in self.media.files(row)]
-        except CrossmodalError:
-            rows, named = [], []
-        if not rows:
-            return super().extent()
-        ids, options = {row["id"] for row in rows}, self.options
-        parts = {split: int(getattr(options, split) * len(ids)) for split in ("validation", "test")}
-        sizes: dict[str, list[int]] = {"image": [], "speech": []}
-        for column, path in named:
-            sizes[column].append(path.stat().st_size if os.path.isfile(path) else 0)
-        return Extent(
-            {"train": len(ids) - sum(parts.values()), **parts},
-            captions=len(rows) / len(ids),
-            labels=len({label for row in rows for label in row["labels"].split(";") if label}),
-            image=sum(sizes["image"]) / len(ids),
-            clip=sum(sizes["speech"]) / 32_000 / max(1, len(sizes["speech"])),
-            clips=len(sizes["speech"]) / len(ids),
-        )
 
     def files(self) -> list[Path]:
         """The CSV and those of its files that exist; `prepare` reports the missing ones."""

@@ -20,7 +20,6 @@ from crossmodal.datasets._two_parts import TwoParts
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.archives import Archive
 from crossmodal.io.progress import track
-from crossmodal.resources.sizes import Extent
 
 HOSTS = (
     "http://press.liacs.nl/mirflickr/mirflickr25k.v3b",
@@ -56,12 +55,6 @@ class MirFlickr(TwoParts):
             help="Get it from http://www.cs.toronto.edu/~nitish/multimodal/.",
         ),
     )
-
-    def extent(self) -> Extent:
-        """Photographs of 500 by 375 pixels."""
-        return Extent(
-            self.counts(), labels=38, image=120e3, words=9, columns={"tags": 2000}, raw=3.2e9
-        )
 
     def prepare(self, raw: Path, out: Writer) -> None:
         """Read photographs, labels and tags; see `Dataset.prepare`."""

@@ -19,7 +19,6 @@ from crossmodal.errors import CrossmodalError
 from crossmodal.io.archives import Archive
 from crossmodal.io.progress import track
 from crossmodal.options import Strict
-from crossmodal.resources.sizes import Extent
 
 SITE = "https://lms.comp.nus.edu.sg/wp-content/uploads/2019/research/nuswide"
 HOSTS = (SITE, "http://dl.nextcenter.org/public/nuswide")
@@ -110,17 +109,6 @@ class NusWide(Dataset):
     def departure(self) -> str:
         """See `Dataset.departure`."""
         return self.sizes.departure()
-
-    def extent(self) -> Extent:
-        """Tags alone; an archive of 270,000 photographs."""
-        return Extent(
-            self.counts(),
-            labels=81 if self.options.protocol == "81" else 10,
-            image=100e3,
-            words=8,
-            columns={"tags": 1000},
-            raw=30e9,
-        )
 
     def prepare(self, raw: Path, out: Writer) -> None:
         """Read lists, labels, tags and photographs; see `Dataset.prepare`."""

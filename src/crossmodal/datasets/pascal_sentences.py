@@ -20,7 +20,6 @@ from crossmodal.errors import CrossmodalError
 from crossmodal.io.archives import Archive
 from crossmodal.io.progress import track
 from crossmodal.options import Strict
-from crossmodal.resources.sizes import Extent
 
 PAGE, IMAGES = "index.html", "VOCtrainval_14-Jul-2008.tar"
 ADDRESS = "http://vision.cs.uiuc.edu/pascal-sentences/"
@@ -59,12 +58,6 @@ class PascalSentences(Dataset):
     def counts(self) -> dict[str, int]:
         """800, 100, 100."""
         return {split: CATEGORIES * size for split, size in zip(SPLITS, SIZES, strict=True)}
-
-    def extent(self) -> Extent:
-        """Photographs of 500 by 375 pixels."""
-        return Extent(
-            self.counts(), captions=5, labels=20, image=90e3, words=10, vocabulary=3_000, raw=580e6
-        )
 
     def prepare(self, raw: Path, out: Writer) -> None:
         """Read the page, and its photographs from the archive; see `Dataset.prepare`."""

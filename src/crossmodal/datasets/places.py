@@ -18,7 +18,6 @@ from crossmodal.data.writer import Writer
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.archives import Archive
 from crossmodal.io.progress import track
-from crossmodal.resources.sizes import Extent
 
 SPEECH, IMAGES = "PlacesAudio_400k_distro.tar.gz", "imagesPlaces205_resize.tar.gz"
 # folders in the archives; looking for files in them would take another hour
@@ -64,12 +63,6 @@ class Places(Dataset):
     def counts(self) -> dict[str, int]:
         """Pairs of each split."""
         return COUNTS
-
-    def extent(self) -> Extent:
-        """Images of 256 by 256 pixels, 8.8 seconds of speech each, 85 and 126 GB of archives."""
-        return Extent(
-            self.counts(), image=51e3, clip=8.8, clips=1, words=20, vocabulary=44_000, raw=211e9
-        )
 
     def prepare(self, raw: Path, out: Writer) -> None:
         """Read both archives once, in their order; see `Dataset.prepare`."""

@@ -28,7 +28,6 @@ from crossmodal.rendering.synthesiser import (
     open_synthesiser,
     random_speech,
 )
-from crossmodal.resources.sizes import Extent
 
 CAPTIONS = 5
 # each batch has a process of its own, since a synthesiser's output depends on what it said before
@@ -78,20 +77,6 @@ class Scenes(Dataset):
     def counts(self) -> dict[str, int]:
         """Number of items of each split, as the options say."""
         return {split: getattr(self.options, split) for split in SPLITS}
-
-    def extent(self) -> Extent:
-        """Small images, and sentences of ten words in three seconds."""
-        o = self.options
-        return Extent(
-            self.counts(),
-            captions=CAPTIONS,
-            labels=len(CATEGORIES),
-            image=0.5 * o.image_size**2,
-            clip=3 if o.spoken else 0,
-            clips=o.spoken,
-            words=10,
-            vocabulary=300,
-        )
 
     def prepare(self, raw: Path, out: Writer) -> None:
         """Render all items; `raw` is not read."""

@@ -20,7 +20,6 @@ from crossmodal.errors import CrossmodalError
 from crossmodal.io.archives import Archive
 from crossmodal.io.matlab import read_matlab
 from crossmodal.io.progress import track
-from crossmodal.resources.sizes import Extent
 
 HOSTS = (
     "http://host.robots.ox.ac.uk/pascal/VOC/voc2007",
@@ -75,10 +74,6 @@ class Voc2007(TwoParts):
         Source("train.mat", help=TAGS_HELP),
         Source("test.mat", help=TAGS_HELP),
     )
-
-    def extent(self) -> Extent:
-        """Photographs of 500 by 375 pixels."""
-        return Extent(self.counts(), labels=20, image=90e3, columns={"tags": 399}, raw=3e6)
 
     def prepare(self, raw: Path, out: Writer) -> None:
         """Read photographs, classes and tags; see `Dataset.prepare`."""

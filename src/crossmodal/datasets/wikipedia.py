@@ -24,7 +24,6 @@ from crossmodal.io.archives import Archive
 from crossmodal.io.matlab import read_matlab
 from crossmodal.io.progress import track
 from crossmodal.options import Strict
-from crossmodal.resources.sizes import Extent
 
 ARCHIVE = "http://www.svcl.ucsd.edu/projects/crossmodal/wikipedia_dataset.zip"
 PARTS = {"train": ("trainset_txt_img_cat.list", "tr"), "test": ("testset_txt_img_cat.list", "te")}
@@ -102,20 +101,6 @@ class Wikipedia(Dataset):
     def counts(self) -> dict[str, int]:
         """Published counts, with validation items taken out of one part."""
         return self.held_out.counts()
-
-    def extent(self) -> Extent:
-        """Both matrices; with `media`, photographs and an article of 200 words each."""
-        media = self.options.media
-        return Extent(
-            self.counts(),
-            captions=int(media),
-            labels=10,
-            image=400e3 * media,
-            words=200,
-            vocabulary=40_000,
-            columns={"sift": 128, "lda": 10},
-            raw=4e6,
-        )
 
     def prepare(self, raw: Path, out: Writer) -> None:
         """Read the lists, the feature matrices and the archive; see `Dataset.prepare`."""

@@ -19,8 +19,6 @@ from crossmodal.images.crops import Preparation, Resize
 from crossmodal.images.network_facts import Network
 from crossmodal.images.weights import Weights, weights_file
 from crossmodal.options import Strict
-from crossmodal.resources.needs import GB, MB, Resources
-from crossmodal.resources.sizes import Extent, RowSize
 
 # larger batches are slower on a CPU: its allocator returns large buffers each time
 CROPS_AT_ONCE = {"cpu": 10, "cuda": 160}
@@ -100,18 +98,3 @@ class BackboneFeature(FrozenFeature):
     def learnt(self) -> dict[str, Any]:
         """The network, its weights file and the checksum of the file."""
         return {"backbone": self.options.backbone, **super().learnt()}
-
-    def resources(self, extent: Extent, sources: dict[str, RowSize]) -> Resources:
-        """100 MB for convolutions, the weights twice while they are loaded, and for each thread a
-        batch of crops; decoding, and two operations for each product.
-        """
-        needed, facts = super().resources(extent, sources), self.facts
-        crop, weights = 4 * facts.held, 4 * facts.work.parameters
-        batches = self.threads * CROPS_AT_ONCE["cpu"]
-        return needed.but(
-            memory=needed.memory + 100 * MB + 2 * weights + batches * crop,
-            operations=2 * facts.work.products * self.crop_count * extent.total,
-            seconds=needed.seconds + extent.total * extent.decoding / self.threads,
-            gpu=1,
-            gpu_memory=weights + CROPS_AT_ONCE["cuda"] * crop + GB,
-        )

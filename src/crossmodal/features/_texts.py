@@ -9,7 +9,6 @@ from pydantic import Field
 from crossmodal.data.feature import Feature
 from crossmodal.data.prepared import Caption, Item, Items
 from crossmodal.options import Strict
-from crossmodal.resources.sizes import Extent, RowSize
 from crossmodal.vectors import unit_rows
 
 
@@ -28,10 +27,6 @@ class TextFeature(Feature):
     def unit(self) -> Literal["item", "caption"]:
         """What a row is."""
         return self.options.unit
-
-    def vectors(self, extent: Extent, width: int) -> RowSize:
-        """Size of a file of vectors."""
-        return RowSize(extent.total * (extent.captions if self.unit == "caption" else 1), width)
 
 
 def encoded(

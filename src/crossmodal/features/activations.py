@@ -16,7 +16,6 @@ from crossmodal.features._backbone import BackboneFeature
 from crossmodal.images import backbones
 from crossmodal.images.read_out import Layer, ReadOut, Tap
 from crossmodal.images.timm_read_out import TimmReadOut
-from crossmodal.resources.sizes import Extent, RowSize
 
 NAMED = {"all": "activations after convolutions", "blocks": "blocks"}
 
@@ -40,7 +39,7 @@ class Activations(BackboneFeature):
         @model_validator(mode="after")
         def _check_layers(self) -> Self:
             network = backbones.network(self.backbone)
-            if self.layers not in (known := [*network.columns, "last"]):
+            if self.layers not in (known := [*network.readouts, "last"]):
                 raise ValueError(
                     f"layers: {self.backbone} has no {NAMED[self.layers]}; choose "
                     f"{' or '.join(map(repr, known))}"
@@ -92,9 +91,3 @@ class Activations(BackboneFeature):
             "one_layer": [width - self.facts.width, width],
             **super().learnt(),
         }
-
-    def row_size(self, extent: Extent, sources: dict[str, RowSize]) -> RowSize:
-        """The columns of the layers that are read."""
-        layer, layers = self.facts.width, self.options.layers
-        width = layer if layers == "last" else self.facts.columns[layers]
-        return RowSize(extent.total, width, layer=layer)

@@ -19,8 +19,6 @@ from crossmodal.features._stop_words import STOP_WORDS
 from crossmodal.features._texts import TextFeature
 from crossmodal.features._words import words
 from crossmodal.options import Count
-from crossmodal.resources.needs import Resources
-from crossmodal.resources.sizes import Extent, RowSize
 
 
 class BagOfWords(TextFeature):
@@ -107,12 +105,3 @@ class BagOfWords(TextFeature):
             return counting
         # a single letter of another script may be a word
         return [w for w in counting if w not in STOP_WORDS and not (len(w) == 1 and w.isascii())]
-
-    def row_size(self, extent: Extent, sources: dict[str, RowSize]) -> RowSize:
-        """A column for each word."""
-        return self.vectors(extent, self.options.size)
-
-    def resources(self, extent: Extent, sources: dict[str, RowSize]) -> Resources:
-        """The words of all documents: 70 bytes each."""
-        needed = super().resources(extent, sources)
-        return needed.but(memory=needed.memory + 70 * extent.all_words)

@@ -6,12 +6,8 @@ import numpy as np
 
 from crossmodal.data.feature_file import FeatureFile
 from crossmodal.data.prepared import Item, Items
-from crossmodal.features._clip import BATCH, WIDTH, ClipFeature
+from crossmodal.features._clip import BATCH, ClipFeature
 from crossmodal.io.image_files import read_image
-from crossmodal.resources.needs import Resources
-from crossmodal.resources.sizes import Extent, RowSize
-
-PRODUCTS, ACTIVATIONS = 4.4e9, 2e7  # of ViT-B/32; bytes
 
 
 class ClipImage(ClipFeature):
@@ -33,13 +29,3 @@ class ClipImage(ClipFeature):
         """Vectors of encoded images, each with its name."""
         pixels = self.encoder.pixels([read_image(*file) for file in files])
         return self.encoder.encode_images(pixels.to(self.device)).cpu().numpy()
-
-    def row_size(self, extent: Extent, sources: dict[str, RowSize]) -> RowSize:
-        """As wide as ViT-B/32's."""
-        return RowSize(extent.total, WIDTH)
-
-    def resources(self, extent: Extent, sources: dict[str, RowSize]) -> Resources:
-        """As of ViT-B/32; and decoding."""
-        needed = self.needed(extent, self.row_size(extent, sources), PRODUCTS, ACTIVATIONS)
-        decoding = extent.total * extent.decoding / self.threads
-        return needed.but(seconds=needed.seconds + decoding)

@@ -6,12 +6,8 @@ import numpy as np
 
 from crossmodal.data.feature_file import FeatureFile
 from crossmodal.data.prepared import Caption, Item, Items
-from crossmodal.features._clip import BATCH, WIDTH, ClipFeature
+from crossmodal.features._clip import BATCH, ClipFeature
 from crossmodal.features._texts import TextFeature, encoded
-from crossmodal.resources.needs import Resources
-from crossmodal.resources.sizes import Extent, RowSize
-
-PRODUCTS, ACTIVATIONS = 3e9, 2e7  # of ViT-B/32's text encoder; bytes
 
 
 class ClipText(ClipFeature, TextFeature):
@@ -37,12 +33,3 @@ class ClipText(ClipFeature, TextFeature):
 
     def _batch(self, texts: list[str]) -> np.ndarray:
         return self.encoder.encode_texts(texts, self.device).cpu().numpy()
-
-    def row_size(self, extent: Extent, sources: dict[str, RowSize]) -> RowSize:
-        """As wide as ViT-B/32's."""
-        return self.vectors(extent, WIDTH)
-
-    def resources(self, extent: Extent, sources: dict[str, RowSize]) -> Resources:
-        """As of ViT-B/32's text encoder."""
-        captions = RowSize(extent.total * extent.captions, WIDTH)
-        return self.needed(extent, captions, PRODUCTS, ACTIVATIONS)

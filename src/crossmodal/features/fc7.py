@@ -15,7 +15,6 @@ from crossmodal.data.feature_file import FeatureFile
 from crossmodal.data.prepared import Item, Items
 from crossmodal.errors import CrossmodalError
 from crossmodal.options import Strict
-from crossmodal.resources.sizes import Extent, RowSize
 
 
 class FC7(Feature):
@@ -51,8 +50,3 @@ class FC7(Feature):
             return layer
         norms = np.linalg.norm(layer, axis=1, keepdims=True)
         return np.divide(layer, norms, out=np.zeros_like(layer), where=norms > 0)
-
-    def row_size(self, extent: Extent, sources: dict[str, RowSize]) -> RowSize:
-        """The layer; of other sources all columns."""
-        (source,) = sources.values()
-        return RowSize(source.count, source.layer or source.width)

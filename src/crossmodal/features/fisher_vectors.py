@@ -26,8 +26,6 @@ from crossmodal.features._mixtures import Mixture, fit_mixture
 from crossmodal.features._word_vectors import word_vectors
 from crossmodal.features.tokens import SPECIAL, Tokens
 from crossmodal.options import Count
-from crossmodal.resources.needs import Resources
-from crossmodal.resources.sizes import Extent, RowSize
 from crossmodal.vectors import unit_rows
 
 
@@ -102,18 +100,3 @@ class FisherVectors(Tokens):
         """Known words of each caption, numbered from 0 without the marks."""
         captions = (ids - len(SPECIAL) for ids in super().extract(dataset, rows, {}))
         return [ids[ids >= 0] for ids in captions]
-
-    def row_size(self, extent: Extent, sources: dict[str, RowSize]) -> RowSize:
-        """2 K D columns for each mixture."""
-        o, captions = self.options, super().row_size(extent, sources).count
-        return RowSize(captions, len(o.mixtures) * 2 * o.components * o.word_dims)
-
-    def resources(self, extent: Extent, sources: dict[str, RowSize]) -> Resources:
-        """Six times the gradients of a chunk's words; EM and their averages."""
-        needed = super().resources(extent, sources)
-        o, rows = self.options, self.row_size(extent, sources)
-        words = super().row_size(extent, sources)
-        chunk = 6 * 8 * rows.width * min(words.words, self.chunk * words.steps)
-        steps = 20 * o.iterations * len(o.mixtures) * o.components * o.word_dims * words.words
-        averages = 2 * rows.count * rows.width * self.chunk
-        return needed.but(memory=needed.memory + chunk, operations=steps + averages)

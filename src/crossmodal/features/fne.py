@@ -20,8 +20,6 @@ from crossmodal.data.feature_file import FeatureFile
 from crossmodal.data.prepared import Item, Items, Prepared
 from crossmodal.errors import CrossmodalError
 from crossmodal.options import NotNegative, Positive, Strict
-from crossmodal.resources.needs import Resources
-from crossmodal.resources.sizes import Extent, RowSize
 
 
 class Moments:
@@ -121,15 +119,3 @@ class FNE(Feature):
         """Take over the statistics."""
         self.layers = learnt["layers"]
         self.mean, self.deviation = np.array(learnt["mean"]), np.array(learnt["deviation"])
-
-    def row_size(self, extent: Extent, sources: dict[str, RowSize]) -> RowSize:
-        """All columns, as codes or as z-scores."""
-        (source,) = sources.values()
-        return RowSize(source.count, source.width, 1 if self.options.thresholds else 4)
-
-    def resources(self, extent: Extent, sources: dict[str, RowSize]) -> Resources:
-        """Six chunks in float64; the activations are read twice."""
-        needed = super().resources(extent, sources)
-        (source,) = sources.values()
-        memory = needed.memory + 6 * 8 * self.chunk * source.width
-        return needed.but(memory=memory, operations=50 * source.count * source.width)

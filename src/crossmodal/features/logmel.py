@@ -18,8 +18,6 @@ from crossmodal.data.prepared import Caption, Items
 from crossmodal.features._speech import SpeechFeature
 from crossmodal.io.sound_files import RATE, read_speech
 from crossmodal.options import Strict
-from crossmodal.resources.needs import Resources
-from crossmodal.resources.sizes import Extent, RowSize
 
 WINDOW, HOP = 400, 160
 FILTERS = 40
@@ -78,14 +76,3 @@ class LogMel(SpeechFeature):
         decibels = 10 * energies.clamp(min=FLOOR).log10()
         decibels = (decibels - decibels.max()).clamp(min=-RANGE)[: self.options.frames]
         return decibels @ self.dct if self.options.kind == "mfcc" else decibels
-
-    def row_size(self, extent: Extent, sources: dict[str, RowSize]) -> RowSize:
-        """100 frames of a second."""
-        frames = min(self.options.frames, 100 * extent.clip + 1)
-        return RowSize(extent.total * extent.clips, frames * FILTERS, 2, frames)
-
-    def resources(self, extent: Extent, sources: dict[str, RowSize]) -> Resources:
-        """Two milliseconds for a second of speech."""
-        needed = super().resources(extent, sources)
-        speech = extent.total * extent.clips * extent.clip
-        return needed.but(seconds=needed.seconds + 0.002 * speech)

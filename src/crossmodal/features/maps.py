@@ -11,7 +11,6 @@ from crossmodal.features._backbone import BackboneFeature
 from crossmodal.images import backbones
 from crossmodal.images.read_out import ReadOut, fold
 from crossmodal.options import Count
-from crossmodal.resources.sizes import Extent, RowSize
 
 
 class Maps(BackboneFeature):
@@ -50,10 +49,3 @@ class Maps(BackboneFeature):
     def _values(self, squares: torch.Tensor) -> torch.Tensor:
         maps = self.network(self.preparation.crops(squares.to(self.device), self.crop_count))
         return adaptive_avg_pool2d(maps, self.options.side).half()
-
-    def row_size(self, extent: Extent, sources: dict[str, RowSize]) -> RowSize:
-        """Channels and cells."""
-        o = self.options
-        last = o.layers == "last"
-        width = self.facts.maps_width if last else self.facts.columns[o.layers]
-        return RowSize(extent.total, width * o.side**2, 2)

@@ -8,8 +8,6 @@ from crossmodal.data.feature import Feature
 from crossmodal.data.feature_file import FeatureFile
 from crossmodal.data.prepared import Item, Items
 from crossmodal.io.image_files import read_image
-from crossmodal.resources.needs import Resources
-from crossmodal.resources.sizes import Extent, RowSize
 
 
 class Pictures(Feature):
@@ -27,12 +25,3 @@ class Pictures(Feature):
         for item, content in zip(rows, contents, strict=True):
             read_image(content, dataset.where(item.image))
         return [np.frombuffer(content, np.uint8) for content in contents]
-
-    def row_size(self, extent: Extent, sources: dict[str, RowSize]) -> RowSize:
-        """The bytes of each file."""
-        return RowSize(extent.total, extent.image, 1, extent.image)
-
-    def resources(self, extent: Extent, sources: dict[str, RowSize]) -> Resources:
-        """Each image is decoded once."""
-        needed = super().resources(extent, sources)
-        return needed.but(seconds=needed.seconds + extent.total * extent.decoding)

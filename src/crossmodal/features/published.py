@@ -11,8 +11,6 @@ from crossmodal.data.feature_file import FeatureFile
 from crossmodal.data.prepared import Item, Prepared
 from crossmodal.errors import CrossmodalError
 from crossmodal.options import Strict
-from crossmodal.resources.needs import Resources
-from crossmodal.resources.sizes import Extent, RowSize
 
 
 class Published(Feature):
@@ -66,12 +64,3 @@ class Published(Feature):
             "it is a matrix that the dataset's authors published for their items; give rows like "
             "these to Model.embed_features"
         )
-
-    def row_size(self, extent: Extent, sources: dict[str, RowSize]) -> RowSize:
-        """The matrix."""
-        return RowSize(extent.total, extent.columns.get(self.options.matrix, 1000))
-
-    def resources(self, extent: Extent, sources: dict[str, RowSize]) -> Resources:
-        """The matrix, and a copy of it as it is read from the archive."""
-        needed = super().resources(extent, sources)
-        return needed.but(memory=needed.memory + 2 * self.row_size(extent, sources).bytes)

@@ -17,12 +17,8 @@ from crossmodal.features._texts import TextFeature, encoded
 from crossmodal.features._words import words
 from crossmodal.images.weights import Bundle
 from crossmodal.nn.sentence_transformer import SentenceTransformer
-from crossmodal.resources.needs import GB, Resources
-from crossmodal.resources.sizes import Extent, RowSize
 
 BATCH = 32
-WIDTH, PARAMETERS = 768, 1.1e8  # of BERT's base size, before the model is there
-TOKENS = 1.5  # of a word
 
 
 class SentenceEncoder(FrozenFeature, TextFeature):
@@ -65,19 +61,3 @@ class SentenceEncoder(FrozenFeature, TextFeature):
         vectors = np.zeros((len(texts), width), np.float32)
         vectors[order] = np.concatenate([vectors[:0], *found])
         return vectors
-
-    def row_size(self, extent: Extent, sources: dict[str, RowSize]) -> RowSize:
-        """As wide as BERT's base size."""
-        return self.vectors(extent, WIDTH)
-
-    def resources(self, extent: Extent, sources: dict[str, RowSize]) -> Resources:
-        """As of BERT's base size: its weights twice while they are loaded, and two operations for
-        each weight and token.
-        """
-        needed = super().resources(extent, sources)
-        return needed.but(
-            memory=needed.memory + 8 * PARAMETERS + GB / 2,
-            operations=2 * PARAMETERS * TOKENS * extent.all_words,
-            gpu=1,
-            gpu_memory=4 * PARAMETERS + GB,
-        )

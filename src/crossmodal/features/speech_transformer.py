@@ -23,11 +23,6 @@ from crossmodal.images.weights import FILE, Download
 from crossmodal.io.sound_files import RATE, read_speech
 from crossmodal.nn import wav2vec2
 from crossmodal.options import Count, Positive, Strict
-from crossmodal.resources.needs import GB, Resources
-from crossmodal.resources.sizes import Extent, RowSize
-
-CONVOLUTIONS = 2.5e9  # multiply-adds for a second of speech
-HELD = 100e6  # bytes for a second of speech
 
 
 class SpeechTransformer(FrozenFeature, SpeechFeature):
@@ -93,30 +88,3 @@ class SpeechTransformer(FrozenFeature, SpeechFeature):
     def learnt(self) -> dict[str, Any]:
         """The network and its weights."""
         return {"network": self.options.network, **super().learnt()}
-
-    def row_size(self, extent: Extent, sources: dict[str, RowSize]) -> RowSize:
-        """50 frames of a second, or one."""
-        width, count = wav2vec2.NETWORKS[self.options.network].width, extent.total * extent.clips
-        if self.shape == "vector":
-            return RowSize(count, width)
-        frames = max(1, self._seconds(extent) * RATE / wav2vec2.STRIDE)
-        return RowSize(count, frames * width, 2, frames)
-
-    def resources(self, extent: Extent, sources: dict[str, RowSize]) -> Resources:
-        """The weights twice while they are loaded, and for each thread a clip; two operations for
-        each product, one product of each weight for a frame.
-        """
-        needed = super().resources(extent, sources)
-        parameters = wav2vec2.NETWORKS[self.options.network].parameters
-        seconds = self._seconds(extent)
-        products = parameters * RATE / wav2vec2.STRIDE + CONVOLUTIONS
-        return needed.but(
-            memory=needed.memory + 8 * parameters + self.threads * HELD * seconds,
-            operations=2 * products * seconds * extent.total * extent.clips,
-            gpu=1,
-            gpu_memory=4 * parameters + HELD * seconds + GB,
-        )
-
-    def _seconds(self, extent: Extent) -> float:
-        """Seconds of a clip that are heard."""
-        return min(self.options.seconds, extent.clip)

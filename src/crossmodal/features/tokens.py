@@ -19,7 +19,6 @@ from crossmodal.data.prepared import Caption, Items, Prepared
 from crossmodal.errors import CrossmodalError
 from crossmodal.features._words import apart, is_punctuation, normalised
 from crossmodal.options import Count, Strict
-from crossmodal.resources.sizes import Extent, RowSize
 
 PAD, UNKNOWN, END, BEGIN = range(4)
 SPECIAL = ["<pad>", "<unk>", "<eos>", "<bos>"]
@@ -93,15 +92,6 @@ class Tokens(Feature):
         """Return each word of a text, without punctuation marks, and whether it has an id."""
         tokens = tokenise(text, self.options.lower)
         return {word: word in self._ids for word in tokens if not is_punctuation(word)}
-
-    def row_size(self, extent: Extent, sources: dict[str, RowSize]) -> RowSize:
-        """A number for each word and mark; of the vocabulary, about the square root of min_count is
-        left.
-        """
-        o = self.options
-        length = extent.words + 1 + o.bos + o.eos
-        words = int(extent.vocabulary / o.min_count**0.5)
-        return RowSize(extent.total * extent.captions, length, 4, length, words)
 
 
 def tokenise(text: str, lower: bool) -> list[str]:

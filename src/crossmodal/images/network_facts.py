@@ -1,11 +1,11 @@
-"""What is known of a network before it is made, and of the eight networks of the papers."""
+"""Facts about a network before it is made, for the eight networks of the papers."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 from crossmodal.images.crops import Preparation
-from crossmodal.resources.networks import HELD, IMAGE_NETWORKS, READ_OUTS, Workload
+
+READOUTS = ("all", "blocks")
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,7 @@ class Network:
         blocks: Pattern of the modules that end the stem, a block or the head; empty if the network
             has no blocks, or is one of timm's by name.
         preparation: How images are prepared for it.
-        work: Its size without the classifier, for one crop.
-        held: Numbers of one crop that are held at the same time where nothing is trained.
-        columns: What may be read of it, 'all' or 'blocks', and how many numbers that are.
+        readouts: Layers that may be read of it together: 'all', or those that end 'blocks'.
         repository: Of its published weights on the Hugging Face hub; empty if there is none.
     """
 
@@ -39,9 +37,7 @@ class Network:
     maps: str = ""
     blocks: str = ""
     preparation: Preparation = field(default_factory=Preparation)
-    work: Workload = field(default_factory=Workload)
-    held: float = 0
-    columns: Mapping[str, int] = field(default_factory=dict)
+    readouts: tuple[str, ...] = ("all",)
     repository: str = ""
 
 
@@ -54,6 +50,7 @@ def _efficientnet_lite(size: int, side: int, crop: int) -> Network:
         classifier="classifier",
         blocks=r"bn1|blocks\.\d+\.\d+|bn2",
         preparation=Preparation(side, crop, mean=(127 / 255,) * 3, deviation=(128 / 255,) * 3),
+        readouts=READOUTS,
     )
 
 
@@ -63,10 +60,12 @@ def _vgg(size: int, maps: str) -> Network:
 
 def _resnet(size: int) -> Network:
     blocks = r"relu|layer\d\.\d+"
-    return Network("torchvision", f"resnet{size}", 2048, 2048, "fc", "layer4", blocks=blocks)
+    return Network(
+        "torchvision", f"resnet{size}", 2048, 2048, "fc", "layer4", blocks=blocks, readouts=READOUTS
+    )
 
 
-_PAPERS = {
+NETWORKS = {
     "vgg16": _vgg(16, "features.29"),
     "vgg19": _vgg(19, "features.35"),
     "resnet50": _resnet(50),
@@ -79,13 +78,10 @@ _PAPERS = {
         "classifier",
         "features.12",
         blocks=r"features\.(1|3|4|6|7|9|10|11|12)",
+        readouts=READOUTS,
     ),
     # the crop is 224/256 of the square, or what the network was published with
     "efficientnet_lite0": _efficientnet_lite(0, 256, 224),
     "efficientnet_lite1": _efficientnet_lite(1, 272, 240),
     "efficientnet_lite2": _efficientnet_lite(2, 292, 260),
-}
-NETWORKS = {
-    name: replace(facts, work=IMAGE_NETWORKS[name], held=HELD[name], columns=READ_OUTS[name])
-    for name, facts in _PAPERS.items()
 }

@@ -1,7 +1,4 @@
-"""Any of timm's networks by its name there, without the classifier.
-
-Sizes are counted on a network without memory, a crop at a time.
-"""
+"""Any of timm's networks by its name there, without the classifier."""
 
 import math
 from functools import cache
@@ -12,12 +9,10 @@ from torch import nn
 
 from crossmodal.errors import unknown
 from crossmodal.images.crops import Preparation
-from crossmodal.images.network_facts import Network
+from crossmodal.images.network_facts import READOUTS, Network
 from crossmodal.images.timm_read_out import OUTPUT, TimmReadOut
-from crossmodal.resources.networks import Workload
 
 PREFIX = "timm/"
-KINDS = ("all", "blocks")
 
 
 def architecture(name: str, seed: int = 0) -> nn.Module:
@@ -61,9 +56,9 @@ def facts(name: str) -> Network:
     network = without_memory(name)
     preparation = _preparation(name, network)
     images = torch.zeros(1, 3, preparation.crop, preparation.crop, device="meta")
-    work, held = _size(network, images)
-    readers = (TimmReadOut(without_memory(name), kind, preparation.crop) for kind in KINDS)
-    layers = {kind: reader.layers for kind, reader in zip(KINDS, readers, strict=True)}
+    layers = {
+        kind: TimmReadOut(without_memory(name), kind, preparation.crop).layers for kind in READOUTS
+    }
     with torch.inference_mode():
         maps, vector = network.forward_features(images), network(images)
     if vector.dim() != 2:
@@ -76,9 +71,7 @@ def facts(name: str) -> Network:
         vector.shape[1],
         maps.shape[channels] if channels else 0,
         preparation=preparation,
-        work=work,
-        held=held,
-        columns={kind: each[-1].stop for kind, each in layers.items() if each[0].name != OUTPUT},
+        readouts=tuple(kind for kind, each in layers.items() if each[0].name != OUTPUT),
         repository=network.pretrained_cfg.get("hf_hub_id") or "",
     )
 
@@ -97,24 +90,3 @@ def _preparation(name: str, network: nn.Module) -> Preparation:
     side = math.floor(height / config["crop_pct"])
     statistics = tuple(config["mean"]), tuple(config["std"])
     return Preparation(side, height, *statistics, config["interpolation"])
-
-
-def _size(network: nn.Module, images: torch.Tensor) -> tuple[Workload, float]:
-    """Size of a network, and what it holds: three of its largest values."""
-    from torch.utils.flop_counter import FlopCounterMode
-
-    made: list[int] = []
-
-    def count(module: nn.Module, inputs: Any, output: Any) -> None:
-        if isinstance(output, torch.Tensor):
-            made.append(output.numel())
-
-    leaves = [module for module in network.modules() if not [*module.children()]]
-    handles = [module.register_forward_hook(count) for module in leaves]
-    with torch.no_grad(), FlopCounterMode(display=False) as counter:
-        network(images)
-    for handle in handles:
-        handle.remove()
-    parameters = sum(values.numel() for values in network.parameters())
-    # two operations are a product
-    return Workload(parameters, sum(made), counter.get_total_flops() / 2), 3 * max(made)

@@ -40,7 +40,7 @@ class GradientMethod(Method):
         phase: The present one, from 0; `fit` sets it.
         accumulate: Batches whose mean gradient makes one step; each keeps its own negatives.
         initial_weights: File of weights to begin with, set by `fit`; see `Method.weights`.
-        threads: How many may work at the same time, set by `fit`; see `Run`.
+        available_threads: How many may work at the same time, set by `fit`; see `Run`.
         checkpoints: Folder for what a resumed fit need not compute again, set by `fit`; or None.
         network: Set by `fit` and `restore`.
     """
@@ -51,7 +51,7 @@ class GradientMethod(Method):
     phase: int = 0
     accumulate: int = 1
     initial_weights: Path | None = None
-    threads: int = 1
+    available_threads: int = 1
     checkpoints: Path | None = None
     network: nn.Module
 
@@ -138,7 +138,7 @@ class GradientMethod(Method):
             DivergenceError: If the loss or a weight becomes NaN or infinite.
         """
         torch.manual_seed(run.seed)
-        self.initial_weights, self.threads = run.weights, run.threads
+        self.initial_weights, self.available_threads = run.weights, run.threads
         self.checkpoints = run.checkpoints
         self.network = self.build(train.views).to(device())
         share_layers(self.network)

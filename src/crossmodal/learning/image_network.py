@@ -23,6 +23,7 @@ from crossmodal.images.weights import weights_file
 from crossmodal.learning.gradient import GradientMethod
 
 ROWS = 64  # images embedded at a time
+WORKERS = 7  # decode image files
 
 Images = torch.Tensor | Pictures
 
@@ -41,6 +42,11 @@ class ImageNetworkMethod(GradientMethod):
         """File of the image network's weights, see `Method`."""
         network = self.options.image_network
         return weights_file(network, self.options.image_weights) if network else ""
+
+    @property
+    def threads(self) -> int:
+        """One, and those of the processes that decode image files."""
+        return 1 + WORKERS if self.options.image_network else 1
 
     @property
     def preparation(self) -> Preparation:
@@ -84,7 +90,7 @@ class ImageNetworkMethod(GradientMethod):
         """
         seeds = rng.integers(2**63, size=len(batches)).tolist()
         requests = [(*drawn, self.mirrors) for drawn in zip(batches, seeds, strict=True)]
-        return prefetched(images.random_crops, requests, self.threads - 1)
+        return prefetched(images.random_crops, requests, self.available_threads - 1)
 
     def read_crops(
         self, images: Pictures, batches: list[np.ndarray], count: Literal[1, 10]
@@ -97,7 +103,7 @@ class ImageNetworkMethod(GradientMethod):
             count: See `Preparation.crops`.
         """
         requests = [(rows,) for rows in batches]
-        for squares in prefetched(images.squares, requests, self.threads - 1):
+        for squares in prefetched(images.squares, requests, self.available_threads - 1):
             pixels = self.preparation.crops(squares.to(device(), non_blocking=True), count)
             crops = pixels.unflatten(0, (count, -1))
             yield torch.stack([self.run_trunk(crop) for crop in crops])

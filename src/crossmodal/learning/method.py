@@ -10,9 +10,6 @@ import numpy as np
 from crossmodal.data.feature import Shape
 from crossmodal.data.split import Split, View
 from crossmodal.options import Plugin
-from crossmodal.resources.fits import fit
-from crossmodal.resources.needs import INTERPRETER, Resources
-from crossmodal.resources.sizes import FitSize, Numbers, RowSize
 from crossmodal.vectors import inner_product
 
 Direction = tuple[str, str]
@@ -53,6 +50,8 @@ class Method(Plugin, ABC):
         random: Whether the seed may change what `fit` learns.
         gpu: Whether it uses a GPU; `deterministic` of params.yaml then holds for it.
         distributed: Whether several processes may train it, see `crossmodal.learning.distributed`.
+        threads: CPU threads that it makes use of, those that read for it among them; a job sets
+            how many it has.
         weights: Name of a file in `data/raw/weights/` that `fit` begins with, or empty.
         arrays: What `fit` learnt and `embed` needs; stored with the run.
     """
@@ -63,6 +62,7 @@ class Method(Plugin, ABC):
     random: ClassVar[bool] = True
     gpu: ClassVar[bool] = False
     distributed: ClassVar[bool] = False
+    threads: int = 1
     weights: str = ""
     arrays: dict[str, np.ndarray]
 
@@ -110,32 +110,3 @@ class Method(Plugin, ABC):
                 `meta`.
         """
         self.arrays = state
-
-    def resources(self, size: FitSize) -> Resources:
-        """What one fit needs, by default
-
-            memory = base + held + training rows once more in float64,
-            operations = 100 for each number of the training rows.
-
-        Args:
-            size: Size of what it learns from.
-        """
-        numbers = sum(rows.count * rows.width for rows in size.train.values())
-        return fit(size, INTERPRETER, 8 * numbers, 100 * numbers, 800 * size.width)
-
-    def embedding_width(self, view: RowSize) -> Numbers:
-        """Numbers of a row's embedding; by default what the option `dims` says, or 100.
-
-        Args:
-            view: Size of the view that is embedded.
-        """
-        return getattr(self.options, "dims", 100)
-
-    def score_products(self, first: RowSize, second: RowSize) -> Numbers:
-        """Multiply-adds of the score of one pair; by default those of an inner product.
-
-        Args:
-            first: Size of the first view.
-            second: Of the second.
-        """
-        return self.embedding_width(first)

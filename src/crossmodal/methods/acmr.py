@@ -31,10 +31,6 @@ from crossmodal.learning.method import Direction
 from crossmodal.learning.staged.stages import Stage, StagedMethod, StagedOptions, Vectors
 from crossmodal.nn.mlp import LayersByView, layers_of, linear, mlp
 from crossmodal.options import NotNegative, Positive
-from crossmodal.resources.fits import training
-from crossmodal.resources.needs import Resources
-from crossmodal.resources.networks import Workload, dense
-from crossmodal.resources.sizes import FitSize
 
 BETAS = (0.5, 0.999)  # of Adam
 
@@ -85,13 +81,6 @@ class ACMR(StagedMethod):
             return super().score(queries, gallery, direction)
         lengths = np.square(queries).sum(axis=1, keepdims=True), np.square(gallery).sum(axis=1)
         return 2 * queries @ gallery.T - lengths[0] - lengths[1]
-
-    def resources(self, size: FitSize) -> Resources:
-        """Two networks; the classifiers are small. See `training`."""
-        o = self.options
-        networks = [dense(r.width, *o.hidden[m], o.dims) for m, r in size.stored.items()]
-        work = sum(networks, Workload())
-        return training(size, work, o.epochs, o.batch, copies=size.repeated)
 
 
 class AdversarialProjections(Stage):

@@ -17,9 +17,6 @@ from crossmodal.learning.linear.canonical import CanonicalProjection
 from crossmodal.learning.linear.inputs import paired_inputs
 from crossmodal.learning.linear.moments import scatter
 from crossmodal.learning.method import Run
-from crossmodal.resources.fits import closed_form
-from crossmodal.resources.needs import Resources
-from crossmodal.resources.sizes import FitSize
 
 
 class CCA(CanonicalProjection):
@@ -42,7 +39,3 @@ class CCA(CanonicalProjection):
                 "canonical correlations of 1 are meaningless; raise ridge",
                 stacklevel=2,
             )
-
-    def resources(self, size: FitSize) -> Resources:
-        """Four matrices; see `closed_form`."""
-        return closed_form(size, 4)

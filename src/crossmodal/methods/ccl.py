@@ -32,10 +32,6 @@ from crossmodal.learning.staged.stages import Stage, Vectors
 from crossmodal.learning.staged.standardised import StandardisedMethod, StandardisedOptions
 from crossmodal.nn.mlp import layers_of, linear
 from crossmodal.options import Count, NotNegative
-from crossmodal.resources.fits import staged
-from crossmodal.resources.needs import Resources
-from crossmodal.resources.networks import Workload, autoencoders, dense
-from crossmodal.resources.sizes import FitSize
 
 SMALLEST = 1e-8  # lower bound of squared distances
 
@@ -87,21 +83,6 @@ class CCL(StandardisedMethod):
             Classifiers(codes, hidden, classes, o.dropout, "zscore"),
             TwoTasks(kept, o.dims, classes, o.margin, o.contrastive_weight),
         ]
-
-    def resources(self, size: FitSize) -> Resources:
-        """Stacks, correspondence autoencoder, classifiers and the last networks; see `staged`."""
-        o = self.options
-        stacks = {m: o.pretrained[m] for m in size.stored}
-        below = sum((dense(s[-1], o.correspondence, s[-1]) for s in stacks.values()), Workload())
-        classifier = dense(o.correspondence, *o.classifier, size.labels)
-        last = dense(o.classifier[-1], o.dims, o.dims, size.labels)
-        stages = [
-            (autoencoders(size, stacks), o.pretraining_steps, sum(s[-1] for s in stacks.values())),
-            (below, o.correspondence_steps, 2 * o.correspondence),
-            (classifier + classifier, o.classifier_steps, 2 * o.classifier[-1]),
-            (last + last, o.steps, 0),
-        ]
-        return staged(size, stages, o.batch)
 
 
 class TwoTasks(Stage):

@@ -15,9 +15,6 @@ from crossmodal.learning.linear.inputs import paired_inputs
 from crossmodal.learning.linear.moments import scatter
 from crossmodal.learning.linear.projection import Projection, ProjectionOptions, usable_dims
 from crossmodal.learning.method import Run
-from crossmodal.resources.fits import closed_form
-from crossmodal.resources.needs import Resources
-from crossmodal.resources.sizes import FitSize
 
 
 class CFA(Projection):
@@ -40,7 +37,3 @@ class CFA(Projection):
         dims = usable_dims(run.label, self.options.dims, rank, views)
         self.keep(views, {first: left[:, :dims], second: right[:dims].T})
         self.arrays["values"] = values
-
-    def resources(self, size: FitSize) -> Resources:
-        """Four matrices; see `closed_form`."""
-        return closed_form(size, 4)

@@ -29,10 +29,6 @@ from crossmodal.learning.staged.stages import Stage, Vectors
 from crossmodal.learning.staged.standardised import StandardisedMethod, StandardisedOptions
 from crossmodal.nn.mlp import Layers, LayersByView, layers_of
 from crossmodal.options import Count
-from crossmodal.resources.fits import staged
-from crossmodal.resources.needs import Resources
-from crossmodal.resources.networks import Workload, autoencoder_stack, autoencoders, dense
-from crossmodal.resources.sizes import FitSize
 
 
 class CMDN(StandardisedMethod):
@@ -78,22 +74,6 @@ class CMDN(StandardisedMethod):
             Classifiers(fused, hidden, classes, options.dropout, "zscore"),
             BimodalStack(kept, options.bimodal, classes),
         ]
-
-    def resources(self, size: FitSize) -> Resources:
-        """Representations, classifiers and bimodal autoencoders; see `staged`."""
-        o = self.options
-        inter = {m: o.inter[m] for m in size.stored}
-        first = autoencoders(size, inter) + autoencoders(size, dict.fromkeys(size.stored, o.intra))
-        first += sum((dense(s[-1], o.joint, s[-1]) for s in inter.values()), Workload())
-        fusion = dense(o.intra[-1] + o.joint, o.fused, o.intra[-1] + o.joint)
-        classifier = dense(o.fused, *o.classifier, size.labels)
-        last = autoencoder_stack(o.classifier[-1], *o.bimodal)
-        stages = [
-            (first + fusion + fusion, o.pretraining_steps, 2 * o.fused),
-            (classifier + classifier, o.classifier_steps, 2 * o.classifier[-1]),
-            (last + last, o.steps, 0),
-        ]
-        return staged(size, stages, o.batch)
 
 
 class Representations(Stage):

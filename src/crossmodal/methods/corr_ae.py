@@ -21,10 +21,6 @@ from crossmodal.learning.staged.correspondence import (
 from crossmodal.learning.staged.stages import Stage
 from crossmodal.learning.staged.standardised import StandardisedMethod, StandardisedOptions
 from crossmodal.options import Count
-from crossmodal.resources.fits import staged
-from crossmodal.resources.needs import Resources
-from crossmodal.resources.networks import Workload, autoencoders, dense
-from crossmodal.resources.sizes import FitSize
 
 
 class CorrAE(StandardisedMethod):
@@ -64,13 +60,3 @@ class CorrAE(StandardisedMethod):
             widths, options.dims, options.reconstructs, options.correlation_weight, input_norm
         )
         return [*below, top]
-
-    def resources(self, size: FitSize) -> Resources:
-        """Both stacks and the autoencoders above, one stage after the other; see `staged`."""
-        o = self.options
-        stacks = {m: o.pretrained.get(m, []) for m in size.stored}
-        stage = autoencoders(size, stacks)
-        codes = [units[-1] if units else size.stored[m].width for m, units in stacks.items()]
-        top = sum((dense(w, o.dims, w) for w in codes), Workload())
-        stages = [(stage, o.pretraining_steps, sum(codes)), (top, o.steps, 0)]
-        return staged(size, stages, o.batch)

@@ -19,10 +19,6 @@ from crossmodal.learning.staged.stages import Stage, StagedMethod, StagedOptions
 from crossmodal.nn.correlation import total_correlation
 from crossmodal.nn.mlp import Layers, linear, mlp
 from crossmodal.options import Count, NotNegative
-from crossmodal.resources.fits import training
-from crossmodal.resources.needs import Resources
-from crossmodal.resources.networks import Workload, dense
-from crossmodal.resources.sizes import FitSize
 
 
 class DCCA(StagedMethod):
@@ -57,13 +53,6 @@ class DCCA(StagedMethod):
         """Linear CCA of the outputs."""
         o = self.options
         return CanonicalVariates(modalities, o.dims, o.ridge, o.power)
-
-    def resources(self, size: FitSize) -> Resources:
-        """Two networks, and their outputs for all pairs in double precision; see `training`."""
-        o = self.options
-        work = sum((dense(r.width, *o.hidden, o.dims) for r in size.stored.values()), Workload())
-        copies = size.repeated + 32 * size.pairs * o.dims
-        return training(size, work, o.epochs, o.batch, copies=copies)
 
 
 class CorrelatedNetworks(Stage):

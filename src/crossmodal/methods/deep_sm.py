@@ -22,10 +22,6 @@ from crossmodal.learning.staged.stages import Stage, StagedMethod, StagedOptions
 from crossmodal.nn.losses import squared_error
 from crossmodal.nn.mlp import LayersByView
 from crossmodal.options import Positive
-from crossmodal.resources.fits import training
-from crossmodal.resources.needs import Resources
-from crossmodal.resources.networks import Workload, dense
-from crossmodal.resources.sizes import FitSize
 from crossmodal.vectors import inner_product
 
 SMALLEST = np.finfo(np.float32).tiny
@@ -73,13 +69,6 @@ class DeepSM(StagedMethod):
         if similarity == "centred":
             queries, gallery = (p - p.mean(axis=1, keepdims=True) for p in (queries, gallery))
         return inner_product(queries, gallery)
-
-    def resources(self, size: FitSize) -> Resources:
-        """Two classifiers; see `training`."""
-        o = self.options
-        networks = [dense(r.width, *o.hidden[m], size.labels) for m, r in size.stored.items()]
-        work = sum(networks, Workload()).but(slots=1)
-        return training(size, work, o.epochs, o.batch, copies=size.repeated)
 
 
 class Posteriors(Classifiers):

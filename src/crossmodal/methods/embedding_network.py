@@ -27,10 +27,6 @@ from crossmodal.errors import CrossmodalError
 from crossmodal.learning.gradient import GradientMethod, shuffled_batches
 from crossmodal.nn.mlp import linear
 from crossmodal.options import Count, NotNegative, Positive, Strict
-from crossmodal.resources.fits import training
-from crossmodal.resources.needs import Resources
-from crossmodal.resources.networks import Workload, dense
-from crossmodal.resources.sizes import FitSize
 
 ROWS = 4096
 SENTENCES = 2  # of each image in a batch
@@ -124,14 +120,6 @@ class EmbeddingNetwork(GradientMethod):
 
     def _embed(self, modality: str, rows: torch.Tensor) -> torch.Tensor:
         return normalize(self.network[modality](rows.float()))
-
-    def resources(self, size: FitSize) -> Resources:
-        """Two branches, and all distances of a batch; see `training`."""
-        o = self.options
-        branches = [dense(rows.width, o.hidden, o.dims) for rows in size.stored.values()]
-        work = sum(branches, Workload())
-        work = work.but(units=SENTENCES * work.units + 20 * o.batch)
-        return training(size, work, o.epochs, o.batch, SENTENCES * size.items)
 
 
 def hinges(

@@ -9,9 +9,6 @@ import numpy as np
 from crossmodal.data.split import Split, View
 from crossmodal.errors import CrossmodalError
 from crossmodal.learning.method import Method, Run
-from crossmodal.resources.fits import fit
-from crossmodal.resources.needs import INTERPRETER, Resources
-from crossmodal.resources.sizes import FitSize, Numbers, RowSize
 
 
 class Frozen(Method):
@@ -38,11 +35,3 @@ class Frozen(Method):
     def embed(self, modality: str, view: View) -> np.ndarray:
         """The vectors (rows, width)."""
         return view.vectors()
-
-    def resources(self, size: FitSize) -> Resources:
-        """What reading the views takes."""
-        return fit(size, INTERPRETER, 0, 0, 0)
-
-    def embedding_width(self, view: RowSize) -> Numbers:
-        """That of the view."""
-        return view.width

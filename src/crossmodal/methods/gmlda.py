@@ -23,9 +23,6 @@ from crossmodal.learning.linear.projection import Projection, SubspaceOptions
 from crossmodal.learning.linear.whitening import mean_diagonal, principal_directions
 from crossmodal.learning.method import Run
 from crossmodal.options import NotNegative
-from crossmodal.resources.fits import closed_form
-from crossmodal.resources.needs import Resources
-from crossmodal.resources.sizes import FitSize
 
 CLASSES = "classes"
 
@@ -95,10 +92,6 @@ class GMLDA(Projection):
             for (m, d), scale in zip(within.items(), (1.0, gamma), strict=True)
         }
         return block_pencil(relations, constraints, self.options.dims)
-
-    def resources(self, size: FitSize) -> Resources:
-        """Four matrices; see `closed_form`."""
-        return closed_form(size, 4)
 
 
 def _labelled_inputs(

@@ -19,7 +19,7 @@ from scipy.special import expit
 from sklearn.neighbors import NearestNeighbors
 
 from crossmodal.data.split import Split, View
-from crossmodal.learning.linear.graph import COLUMNS, smoothed_scatter
+from crossmodal.learning.linear.graph import smoothed_scatter
 from crossmodal.learning.linear.group_sparse import (
     GroupSparseOptions,
     converged,
@@ -31,9 +31,6 @@ from crossmodal.learning.linear.moments import Blocks, scatter
 from crossmodal.learning.linear.projection import Projection
 from crossmodal.learning.method import Direction, Run
 from crossmodal.options import Count, NotNegative
-from crossmodal.resources.fits import closed_form
-from crossmodal.resources.needs import Resources
-from crossmodal.resources.sizes import FitSize
 
 LABELS = "labels"
 
@@ -126,14 +123,3 @@ class JRL(Projection):
             similar = smoothed_scatter(view, self.options.neighbours)
             gram += self.options.graph_weight * (moments - similar)
         return gram
-
-    def resources(self, size: FitSize) -> Resources:
-        """Two matrices and blocks of rows, or later four matrices; with a graph, the widest view's
-        rows in float32 or twice 512 columns of them, k neighbours on either side of each row, and
-        the n^2 distances of each view. See `closed_form`.
-        """
-        graph = self.options.graph_weight > 0
-        widest = max(rows.width for rows in size.train.values())
-        columns = max(widest / 2, 2 * min(COLUMNS, widest)) + 4 * self.options.neighbours
-        extra = 8 * graph * columns * size.pairs
-        return closed_form(size, 2, 1 + graph * size.pairs / size.width, extra)

@@ -22,9 +22,6 @@ from crossmodal.learning.linear.projection import ProjectionOptions, usable_dims
 from crossmodal.learning.linear.whitening import canonical_directions, whitener
 from crossmodal.learning.method import Method, Run
 from crossmodal.options import Count, Positive
-from crossmodal.resources.fits import closed_form
-from crossmodal.resources.needs import Resources
-from crossmodal.resources.sizes import FitSize
 
 
 class KCCA(Method):
@@ -113,11 +110,3 @@ class KCCA(Method):
             "gamma": np.array(features.gamma),
         }
         self.arrays |= {f"{name}.{modality}": value for name, value in values.items()}
-
-    def resources(self, size: FitSize) -> Resources:
-        """Four matrices of twice as many columns as landmarks m, not as the views; n m products of
-        kernels. See `closed_form`.
-        """
-        landmarks = min(self.options.landmarks, size.pairs)
-        ratio = 2 * landmarks / size.width
-        return closed_form(size, 4 * ratio**2, 1 + 3 * ratio)

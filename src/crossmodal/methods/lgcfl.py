@@ -26,9 +26,6 @@ from crossmodal.learning.linear.inputs import InputOptions, paired_inputs, requi
 from crossmodal.learning.linear.moments import cross_scatter, scatter
 from crossmodal.learning.linear.projection import Projection
 from crossmodal.learning.method import Run
-from crossmodal.resources.fits import closed_form
-from crossmodal.resources.needs import Resources
-from crossmodal.resources.sizes import FitSize
 
 
 class LGCFL(Projection):
@@ -68,10 +65,6 @@ class LGCFL(Projection):
             if converged(run.curve, options.tolerance):
                 break
         self.keep(views, maps)
-
-    def resources(self, size: FitSize) -> Resources:
-        """Four matrices, and two cheap passes for each iteration; see `closed_form`."""
-        return closed_form(size, 4, 2)
 
 
 def _dragged(labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:

@@ -34,9 +34,6 @@ from crossmodal.learning.online.preprocessing import (
     preprocess,
 )
 from crossmodal.options import Count, NotNegative, Positive
-from crossmodal.resources.fits import fit, scaled_bytes
-from crossmodal.resources.needs import GB, INTERPRETER, Resources
-from crossmodal.resources.sizes import FitSize
 
 Side = tuple[torch.Tensor, torch.Tensor]  # rows (n, d) and labels (n, C) of one view
 Factors = tuple[torch.Tensor, torch.Tensor]  # (p, r) and (q, r); M is their product, of rank r
@@ -139,17 +136,6 @@ class LRBS(Method):
                 break
             snapshot.save_if_due(lambda: descent.state({"curve": run.curve}))
         return descent.factors
-
-    def resources(self, size: FitSize) -> Resources:
-        """The scaled rows, once more in float64; three passes over the n^2 pairs per iteration,
-        with the narrower view's q columns: 6 n^2 q operations.
-        """
-        o, pairs = self.options, min(self.options.sample or size.pairs, size.pairs)
-        rows = scaled_bytes(size, o.pca_energy)
-        q = min(rows.width for rows in size.stored.values())
-        operations = o.iterations * 6 * pairs**2 * q
-        needed = fit(size, INTERPRETER, 3 * rows, operations, 800 * size.width)
-        return needed.but(gpu=1, gpu_memory=3 * rows + GB)
 
 
 class Relations:

@@ -18,14 +18,12 @@ from torch.nn.functional import normalize, pad
 from crossmodal.data.split import Split, View
 from crossmodal.device import to_device
 from crossmodal.images import backbones
-from crossmodal.learning.image_network_needs import epoch_rows, training_on_images
 from crossmodal.learning.method import Direction
 from crossmodal.learning.speech_image import (
     Batch,
     SpeechImageMethod,
     frame_width,
 )
-from crossmodal.learning.speech_image_needs import encoders
 from crossmodal.learning.speech_image_options import SpeechImageOptions
 from crossmodal.nn.losses import draw_impostors, impostor_loss, semi_hard_loss
 from crossmodal.nn.map_convolution import MapConvolution
@@ -39,8 +37,6 @@ from crossmodal.nn.matchmap_similarity import (
 from crossmodal.nn.scaler import Scaler
 from crossmodal.nn.sequences import Sequences
 from crossmodal.nn.speech import SpeechSteps
-from crossmodal.resources.needs import Resources
-from crossmodal.resources.sizes import FitSize, Numbers, RowSize
 
 MOMENTUM = 0.9
 WEIGHT_DECAY = 5e-7
@@ -187,24 +183,6 @@ class Matchmap(SpeechImageMethod):
         if self.options.unit_speech:
             steps = normalize(steps, dim=2)
         return steps, counts.to(steps.device)
-
-    def embedding_width(self, view: RowSize) -> Numbers:
-        """A vector for each step of a clip or position of an image; for SISA one."""
-        if self.options.similarity == "sisa":
-            return 1024
-        clips = view.steps and view.itemsize > 1  # image files are sequences of bytes
-        return 1024 * (view.steps / 16 if clips else 14 * 14)
-
-    def score_products(self, first: RowSize, second: RowSize) -> Numbers:
-        """Inner products of all positions and steps."""
-        return self.embedding_width(first) * self.embedding_width(second) / 1024
-
-    def resources(self, size: FitSize) -> Resources:
-        """Encoders and the convolution of the image's maps."""
-        o = self.options
-        work = encoders(o, size).but(slots=2 if o.optimizer == "adam" else 1)
-        passes = o.epochs * epoch_rows(o, size) / size.items
-        return training_on_images(o, size, work, o.epochs, passes)
 
 
 def _as_maps(features: np.ndarray | torch.Tensor) -> np.ndarray | torch.Tensor:

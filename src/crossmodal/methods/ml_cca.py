@@ -19,9 +19,6 @@ from crossmodal.learning.linear.inputs import Inputs, require_labels, row_blocks
 from crossmodal.learning.linear.moments import Blocks, weighted_scatter
 from crossmodal.learning.method import Run
 from crossmodal.options import Positive
-from crossmodal.resources.fits import closed_form
-from crossmodal.resources.needs import Resources
-from crossmodal.resources.sizes import FitSize
 from crossmodal.vectors import unit_rows
 
 
@@ -77,14 +74,6 @@ class MLCCA(CanonicalProjection):
         if self.options.sigma is None:
             return unit_rows(first) @ unit_rows(second).T
         return np.exp(-cdist(first, second, "sqeuclidean") / self.options.sigma)
-
-    def resources(self, size: FitSize) -> Resources:
-        """Four matrices, the sums of G different sets of labels, 8 G D, and 4,096 G similarities
-        twice; see `closed_form`.
-        """
-        sets = size.label_sets
-        sums = 8 * sets * (size.width + 2 * min(4096, sets))
-        return closed_form(size, 4, 1 + sets**2 / size.pairs / size.width, sums)
 
 
 def _group_sums(view: Inputs, groups: np.ndarray, count: int) -> np.ndarray:

@@ -33,10 +33,6 @@ from crossmodal.nn.losses import Hardest, hardest_ranking_loss, ranking_loss
 from crossmodal.nn.mlp import linear
 from crossmodal.nn.order_similarity import order_similarity
 from crossmodal.options import Count, NotNegative, Positive, Strict
-from crossmodal.resources.fits import training
-from crossmodal.resources.needs import Resources
-from crossmodal.resources.networks import Workload
-from crossmodal.resources.sizes import FitSize
 
 ROWS = 512
 BETAS = (0.9, 0.999)
@@ -253,18 +249,3 @@ class MultimodalEmbedding(GradientMethod):
 
     def _normalise(self, x: torch.Tensor) -> torch.Tensor:
         return normalize(x).abs() if self.options.absolute else normalize(x)
-
-    def resources(self, size: FitSize) -> Resources:
-        """The map of images F D, words V E and the GRU 3 D (E + D) at each of t words of a caption;
-        see `training`. The validation split's scores are held at once.
-        """
-        o, text, width = self.options, size.stored["text"], size.stored["image"].width
-        gru = 3 * o.dims * (o.word_dims + o.dims)
-        work = Workload(
-            width * o.dims + text.words * o.word_dims + gru,
-            width + 4 * o.dims + text.steps * (o.word_dims + 8 * o.dims),
-            width * o.dims + text.steps * gru,
-        )
-        rows = size.items if o.captions_per_epoch == "one" else size.pairs
-        epochs = o.epochs + (o.finetuning_epochs or 0)
-        return training(size, work, epochs, o.batch, rows, copies=4 * size.scores)

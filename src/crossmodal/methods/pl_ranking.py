@@ -35,10 +35,6 @@ from crossmodal.learning.online.preprocessing import (
     preprocessed_width,
 )
 from crossmodal.options import Count, NotNegative, Positive
-from crossmodal.resources.fits import scaled_bytes, training
-from crossmodal.resources.needs import Resources
-from crossmodal.resources.networks import Workload, dense
-from crossmodal.resources.sizes import FitSize
 
 STEPS_PER_THRESHOLD = 10
 
@@ -207,13 +203,6 @@ class PLRanking(GradientMethod):
     def _scaled(self, modality: str, rows: np.ndarray) -> torch.Tensor:
         found = preprocess(rows, self.statistics[modality], self.options.scaling)
         return torch.from_numpy(found).to(device())
-
-    def resources(self, size: FitSize) -> Resources:
-        """Two maps of the scaled rows, which are held too; see `scaled_bytes` and `training`."""
-        o = self.options
-        work = sum((dense(r.width, o.dims) for r in size.stored.values()), Workload())
-        work = work.but(slots=0, units=work.units + 8 * o.batch)
-        return training(size, work, o.epochs, o.batch, copies=scaled_bytes(size, o.pca_energy))
 
 
 class NuclearSGD(torch.optim.SGD):

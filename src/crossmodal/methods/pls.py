@@ -17,9 +17,6 @@ from crossmodal.learning.linear.inputs import paired_inputs
 from crossmodal.learning.linear.moments import scatter
 from crossmodal.learning.linear.projection import Projection, ProjectionOptions, usable_dims
 from crossmodal.learning.method import Run
-from crossmodal.resources.fits import closed_form
-from crossmodal.resources.needs import Resources
-from crossmodal.resources.sizes import FitSize
 
 NEGLIGIBLE = 1e-10  # fraction of the cross-covariance's norm below which it is rounding error
 
@@ -54,10 +51,6 @@ class PLS(Projection):
             cross = cross - np.outer(p, u @ cross)
             cross = cross - np.outer(cross @ v, c)
         self.keep(views, {m: side.rotations() for m, side in zip(views, sides, strict=True)})
-
-    def resources(self, size: FitSize) -> Resources:
-        """Four matrices; see `closed_form`."""
-        return closed_form(size, 4)
 
 
 class _Side:

@@ -14,9 +14,6 @@ from crossmodal.errors import CrossmodalError, listed
 from crossmodal.learning.linear.whitening import mean_diagonal
 from crossmodal.learning.method import Method, Run
 from crossmodal.options import Positive, Share, Strict
-from crossmodal.resources.fits import fit
-from crossmodal.resources.needs import INTERPRETER, Resources
-from crossmodal.resources.sizes import FitSize
 
 SMALLEST = 1e-9  # lower bound of variances in whitening, as a fraction of the largest
 
@@ -76,17 +73,6 @@ class Ridge(Method):
         centred = view.vectors() - self.arrays[f"mean.{modality}"]
         name = f"map.{modality}"
         return centred @ self.arrays[name] if name in self.arrays else centred
-
-    def resources(self, size: FitSize) -> Resources:
-        """Both views' pairs in float64, one of them twice, and three matrices of each view;
-        2 n (p + q)^2 operations.
-        """
-        numbers = size.pairs * size.width
-        squares = sum(rows.width**2 for rows in size.stored.values())
-        widest = max(rows.width for rows in size.stored.values())
-        own = 8 * (numbers + size.pairs * widest + 3 * squares)
-        operations = 2 * numbers * size.width + 25 * widest**3
-        return fit(size, INTERPRETER, own, operations, 8 * size.width * widest)
 
 
 def _constant(x: np.ndarray) -> str:

@@ -33,10 +33,6 @@ from crossmodal.nn.losses import ranking_loss
 from crossmodal.nn.mlp import linear
 from crossmodal.nn.scaler import Scaler
 from crossmodal.options import Count, NotNegative, Positive, Share
-from crossmodal.resources.fits import training
-from crossmodal.resources.needs import Resources
-from crossmodal.resources.networks import Workload, dense
-from crossmodal.resources.sizes import FitSize
 
 DIAMETER_SAMPLE = 5000
 ROWS = 4096
@@ -189,17 +185,6 @@ class SAM(GradientMethod):
         for start in range(0, len(view.items), ROWS):
             rows = view.vectors()[start : start + ROWS].astype(np.float32)
             yield self._project(modality, torch.from_numpy(rows).to(device()))
-
-    def resources(self, size: FitSize) -> Resources:
-        """Two networks of one hidden layer, and half of the rows while these are scaled; see
-        `training`.
-        """
-        o = self.options
-        work = sum((dense(r.width, o.hidden, o.dims) for r in size.stored.values()), Workload())
-        work = work.but(slots=1)
-        return training(
-            size, work, o.epochs, o.batch, copies=size.repeated + 0.5 * size.held("train")
-        )
 
 
 def _diameter(x: torch.Tensor) -> torch.Tensor:

@@ -20,9 +20,6 @@ from crossmodal.learning.linear.pencil import block_pencil
 from crossmodal.learning.linear.projection import Projection, ProjectionOptions
 from crossmodal.learning.method import Run
 from crossmodal.options import NotNegative, Positive
-from crossmodal.resources.fits import closed_form
-from crossmodal.resources.needs import Resources
-from crossmodal.resources.sizes import FitSize
 
 LABELS = "labels"
 
@@ -57,7 +54,3 @@ class ThreeViewCCA(Projection):
         weight = values**self.options.power
         self.keep(views, {m: maps[m] * weight for m in views})
         self.arrays["values"] = values
-
-    def resources(self, size: FitSize) -> Resources:
-        """Seven matrices; see `closed_form`."""
-        return closed_form(size, 7)

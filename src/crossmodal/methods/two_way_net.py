@@ -33,10 +33,6 @@ from crossmodal.learning.gradient import GradientMethod, shuffled_batches
 from crossmodal.nn.losses import squared_error
 from crossmodal.nn.scaler import Scaler
 from crossmodal.options import Count, NotNegative, Positive, Strict
-from crossmodal.resources.fits import training
-from crossmodal.resources.needs import Resources
-from crossmodal.resources.networks import dense
-from crossmodal.resources.sizes import FitSize, Numbers, RowSize
 
 ROWS = 4096
 LEAKINESS = 0.3
@@ -140,17 +136,6 @@ class TwoWayNet(GradientMethod):
 
     def _scaled(self, modality: str, rows: torch.Tensor) -> torch.Tensor:
         return self.network["scalers"][modality](rows.float())
-
-    def resources(self, size: FitSize) -> Resources:
-        """Both channels have the same weights; see `training`."""
-        o, widths = self.options, [view.width for view in size.stored.values()]
-        one = dense(widths[0], *o.hidden, widths[1])
-        work = one.but(units=2 * one.units, products=2 * one.products, slots=1)
-        return training(size, work, o.epochs, o.batch)
-
-    def embedding_width(self, view: RowSize) -> Numbers:
-        """Units of the middle layer."""
-        return self.options.hidden[len(self.options.hidden) // 2]
 
 
 class Channels(nn.Module):

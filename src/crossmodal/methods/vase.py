@@ -28,7 +28,6 @@ from crossmodal.images import backbones
 from crossmodal.io.snapshots import computed_once
 from crossmodal.learning.distributed import in_shares
 from crossmodal.learning.fine_tuning import FineTuning
-from crossmodal.learning.image_network_needs import epoch_rows, training_on_images
 from crossmodal.learning.processes import first_alone
 from crossmodal.learning.speech_image import (
     ROWS,
@@ -36,7 +35,6 @@ from crossmodal.learning.speech_image import (
     SpeechImageMethod,
     frame_width,
 )
-from crossmodal.learning.speech_image_needs import encoders
 from crossmodal.learning.speech_image_options import SpeechImageOptions
 from crossmodal.nn.captions import CaptionEncoder, pack
 from crossmodal.nn.cycle_loss import cycle_loss
@@ -45,9 +43,6 @@ from crossmodal.nn.onednn import Linear
 from crossmodal.nn.sequences import Sequences
 from crossmodal.nn.speech import SpeechEncoder
 from crossmodal.options import Count, NotNegative, Positive
-from crossmodal.resources.needs import Resources
-from crossmodal.resources.networks import Workload
-from crossmodal.resources.sizes import FitSize
 
 CROPS = 10  # of each image, kept while the image network is frozen
 
@@ -240,16 +235,3 @@ class VASE(FineTuning, SpeechImageMethod):
 
     def _map_texts(self, rows: np.ndarray) -> torch.Tensor:
         return self.network["text"](pack(self.texts, rows))
-
-    def resources(self, size: FitSize) -> Resources:
-        """Encoders, the GRUs of clips and transcripts, and the map of images."""
-        o = self.options
-        clips, texts = size.stored["speech"], size.stored.get("text")
-        gru = o.recurrent_layers * 4.5 * o.dims * o.dims
-        work = encoders(o, size) + Workload(gru + 3 * o.dims**2, 0, gru * clips.steps / 16)
-        if texts:
-            words = 3 * o.dims * (o.word_dims + o.dims)
-            work += Workload(words + texts.words * o.word_dims, 0, words * texts.steps)
-        tuned = o.finetuning_epochs * (self.phases - 1)
-        passes = 1 + tuned * epoch_rows(o, size) / size.items
-        return training_on_images(o, size, work, o.epochs + tuned, passes)

@@ -30,14 +30,10 @@ from crossmodal.learning.distributed import in_shares
 from crossmodal.learning.fine_tuning import FineTuning
 from crossmodal.learning.gradient import shuffled_batches
 from crossmodal.learning.image_network import ROWS, epoch_captions
-from crossmodal.learning.image_network_needs import epoch_rows, training_on_images
 from crossmodal.nn.captions import CaptionEncoder, pack
 from crossmodal.nn.losses import hardest_ranking_loss
 from crossmodal.nn.onednn import Linear
 from crossmodal.options import Count, NotNegative, Positive, Strict
-from crossmodal.resources.needs import Resources
-from crossmodal.resources.networks import Workload
-from crossmodal.resources.sizes import FitSize
 
 
 class Batch(NamedTuple):
@@ -154,15 +150,3 @@ class VSEFinetuned(FineTuning):
 
     def _map_captions(self, captions: Ragged, rows: np.ndarray) -> torch.Tensor:
         return normalize(self.network["text"](pack(captions, rows)))
-
-    def resources(self, size: FitSize) -> Resources:
-        """The image network, forwards alone while it is frozen, its map and the GRU."""
-        o, text = self.options, size.stored["text"]
-        network, gru = backbones.network(o.image_network), 3 * o.dims * (o.word_dims + o.dims)
-        work = network.work + Workload(
-            network.width * o.dims + text.words * o.word_dims + gru,
-            text.steps * (o.word_dims + 8 * o.dims),
-            network.width * o.dims + text.steps * gru,
-        )
-        passes = (o.epochs + o.finetuning_epochs) * epoch_rows(o, size) / size.items
-        return training_on_images(o, size, work, o.epochs / 3 + o.finetuning_epochs, passes)

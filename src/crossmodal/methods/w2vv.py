@@ -27,10 +27,6 @@ from crossmodal.learning.gradient import GradientMethod, shuffled_batches
 from crossmodal.nn.captions import CaptionEncoder, pack
 from crossmodal.nn.mlp import linear, mlp
 from crossmodal.options import Count, Positive, Strict
-from crossmodal.resources.fits import training
-from crossmodal.resources.needs import Resources
-from crossmodal.resources.networks import Workload
-from crossmodal.resources.sizes import FitSize
 
 ROWS = 512
 
@@ -113,16 +109,3 @@ class W2VV(GradientMethod):
         bag = to_device(np.stack(counts).astype(np.float32))  # (b, words)
         mean = bag / bag.sum(1, keepdim=True) @ encoder.words.weight
         return layers(torch.cat([bag, mean, encoder(pack(captions, rows))], dim=1))
-
-    def resources(self, size: FitSize) -> Resources:
-        """Word vectors V E, the GRU 3 D (E + D) at each of t words, two layers; see `training`."""
-        o, text, width = self.options, size.stored["text"], size.stored["image"].width
-        gru, inputs = 3 * o.dims * (o.word_dims + o.dims), text.words + o.word_dims + o.dims
-        layers = o.hidden * (inputs + width)
-        work = Workload(
-            text.words * o.word_dims + gru + layers,
-            inputs + o.hidden + 2 * width + text.steps * (o.word_dims + 8 * o.dims),
-            text.words * o.word_dims + text.steps * gru + layers,
-            slots=1,
-        )
-        return training(size, work, o.epochs, o.batch)

@@ -38,35 +38,26 @@ class Network:
     Args:
         file: Name of the published weights, a file of PyTorch's.
         layers: Of the transformer.
-        width: Numbers of a frame.
-        hidden: Units of its feed-forward layers.
     """
 
     file: str
     layers: int
-    width: int
-    hidden: int
 
     @property
     def url(self) -> str:
         """Address of the published weights."""
         return f"{PUBLISHED}/{self.file}"
 
-    @property
-    def parameters(self) -> float:
-        """All weights, nearly: those of the transformer, and ten million of convolutions."""
-        return self.layers * self.width * (4 * self.width + 2 * self.hidden) + 1e7
 
-
-BASE, LARGE, XLARGE = (12, 768, 3072), (24, 1024, 4096), (48, 1280, 5120)
+BASE, LARGE, XLARGE = 12, 24, 48
 NETWORKS: dict[Name, Network] = {
-    "wav2vec2_base": Network("wav2vec2_fairseq_base_ls960.pth", *BASE),
-    "wav2vec2_large": Network("wav2vec2_fairseq_large_ls960.pth", *LARGE),
-    "wav2vec2_large_lv60k": Network("wav2vec2_fairseq_large_lv60k.pth", *LARGE),
-    "wav2vec2_xlsr53": Network("wav2vec2_fairseq_large_xlsr53.pth", *LARGE),
-    "hubert_base": Network("hubert_fairseq_base_ls960.pth", *BASE),
-    "hubert_large": Network("hubert_fairseq_large_ll60k.pth", *LARGE),
-    "hubert_xlarge": Network("hubert_fairseq_xlarge_ll60k.pth", *XLARGE),
+    "wav2vec2_base": Network("wav2vec2_fairseq_base_ls960.pth", BASE),
+    "wav2vec2_large": Network("wav2vec2_fairseq_large_ls960.pth", LARGE),
+    "wav2vec2_large_lv60k": Network("wav2vec2_fairseq_large_lv60k.pth", LARGE),
+    "wav2vec2_xlsr53": Network("wav2vec2_fairseq_large_xlsr53.pth", LARGE),
+    "hubert_base": Network("hubert_fairseq_base_ls960.pth", BASE),
+    "hubert_large": Network("hubert_fairseq_large_ll60k.pth", LARGE),
+    "hubert_xlarge": Network("hubert_fairseq_xlarge_ll60k.pth", XLARGE),
 }
 
 

@@ -1,25 +1,25 @@
-"""What a suite costs before it runs: jobs, hours, memory and disk of each phase."""
+"""Cost of a suite before it runs: jobs, hours, memory and disk of each phase."""
 
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from statistics import median
 
 from crossmodal.config.grids import combinations
 from crossmodal.config.params import Params, read
 from crossmodal.data.prepared import FILES, is_prepared
 from crossmodal.errors import CrossmodalError
-from crossmodal.io.files import read_json
 from crossmodal.io.text_table import print_table
-from crossmodal.resources.needs import GB, Resources
+from crossmodal.workflow.costs import Cost, Costs
 from crossmodal.workflow.jobs import Jobs
+from crossmodal.workflow.requests import Requests
 
 COLUMNS = (
     "phase",
     "jobs",
     "done",
     "processor hours",
+    "measured (%)",
     "or GPU hours",
     "peak memory (GB)",
     "disk (GB)",
@@ -39,34 +39,43 @@ class Job:
     """A job of a suite.
 
     Args:
-        needs: What it needs.
-        outputs: What it makes; the job is done if all of it exists.
-        factor: Measured by estimated seconds of finished jobs like it.
+        cost: Its cost.
+        outputs: Files that it makes; the job is done if all of them exist.
+        gpus: GPUs that it makes use of.
+        share: Share of the cost that it has: of a fit that searches nothing, for example.
     """
 
-    needs: Resources
+    cost: Cost
     outputs: tuple[Path, ...]
-    factor: float = 1.0
+    gpus: int = 0
+    share: float = 1.0
 
     @property
     def done(self) -> bool:
         """Whether it need not run."""
         return all(path.exists() for path in self.outputs)
 
-    def hours(self, gpu: bool) -> float:
-        """Hours of all its GPUs; or, without, of as many processors."""
-        return max(1, self.needs.gpu) * self.factor * self.needs.time(gpu) / 3600
+    @property
+    def processor_hours(self) -> float:
+        """Hours on one processor."""
+        return self.share * self.cost.seconds / 3600
+
+    @property
+    def gpu_hours(self) -> float:
+        """Hours on a GPU, of jobs that use one and whose time on it is known."""
+        return self.share * (self.cost.gpu_seconds or 0) / 3600 if self.gpus else 0
 
 
 @dataclass(frozen=True)
 class Phase:
-    """What the jobs of a phase that are not done need together.
+    """Cost of the jobs of a phase that are not done.
 
     Args:
         jobs: Number of all jobs.
         done: Number of those whose outputs exist.
         processor_hours: Time of the others on one processor each.
-        gpu_hours: Of these, the time of jobs that use GPUs, with as many, times their number.
+        measured: Percentage of that time that was measured, not estimated.
+        gpu_hours: Of jobs that use GPUs, their time on them.
         memory_gb: Peak of the largest.
         disk_gb: Outputs of all jobs.
         there_gb: Outputs that exist.
@@ -75,6 +84,7 @@ class Phase:
     jobs: int
     done: int
     processor_hours: float
+    measured: float
     gpu_hours: float
     memory_gb: float
     disk_gb: float
@@ -82,17 +92,20 @@ class Phase:
 
     @classmethod
     def of(cls, jobs: Sequence[Job]) -> "Phase":
-        """The sums and maxima of some jobs."""
+        """Return the sums and maxima of some jobs."""
         todo = [job for job in jobs if not job.done]
         files = {path for job in jobs for path in job.outputs if path.is_file()}
+        hours = sum(job.processor_hours for job in todo)
+        measured = sum(job.processor_hours for job in todo if job.cost.is_measured)
         return cls(
             len(jobs),
             len(jobs) - len(todo),
-            sum(job.hours(gpu=False) for job in todo),
-            sum(job.hours(gpu=True) for job in todo if job.needs.gpu),
-            max((job.needs.memory for job in todo), default=0) / GB,
-            sum(job.needs.disk for job in jobs) / GB,
-            sum(path.stat().st_size for path in files) / GB,
+            hours,
+            100 * measured / hours if hours else 100.0,
+            sum(job.gpu_hours for job in todo),
+            max((job.cost.memory_mb for job in todo), default=0) / 1000,
+            sum(job.cost.disk_mb for job in jobs) / 1000,
+            sum(path.stat().st_size for path in files) / 1e9,
         )
 
 
@@ -110,7 +123,7 @@ def plan(suite: str | None, as_json: bool, path: Path, overlays: Sequence[Path] 
     if as_json:
         print(json.dumps({name: asdict(phase) for name, phase in found.items()}, indent=2))
         return
-    print_table(f"suite {suite}, estimated", COLUMNS, table_rows(found))
+    print_table(f"suite {suite}, expected", COLUMNS, table_rows(found))
     for name, target in TARGETS.items():
         print(f"{name}: snakemake --cores all --config suite={suite} -- {target}")
 
@@ -121,97 +134,79 @@ def table_rows(found: dict[str, Phase]) -> list[tuple[str, ...]]:
 
 
 def phases(params: Params) -> dict[str, Phase]:
-    """Each phase of the suite that `params.suite` names, and all of them together."""
-    jobs = Jobs(params)
+    """Return each phase of the suite that `params.suite` names, and all of them together."""
+    jobs, costs = Jobs(params), Costs()
     by_phase = {
-        "acquire": list(_downloads(jobs)),
-        "prepare": [_prepare(params, name) for name in jobs.datasets()],
-        "extract": [_extract(params, *pair) for pair in _extractions(jobs)],
-        "train": list(_fits(jobs)),
+        "acquire": list(_downloads(jobs, costs)),
+        "prepare": [_prepare(costs, name) for name in jobs.datasets()],
+        "extract": [_extract(params, costs, *pair) for pair in _extractions(jobs)],
+        "train": list(_fits(jobs, costs)),
     }
     by_phase["total"] = [job for part in by_phase.values() for job in part]
     return {name: Phase.of(part) for name, part in by_phase.items()}
 
 
-def _downloads(jobs: Jobs) -> Iterator[Job]:
-    """A job for the published files of each plug-in, which its datasets share; where these are
-    prepared, of the files that are there.
+def _downloads(jobs: Jobs, costs: Costs) -> Iterator[Job]:
+    """Yield a job for the published files of each plug-in, which its datasets share; where these
+    are prepared, of the files that are there.
     """
     plugins: dict[str, list[str]] = {}
     for name in jobs.datasets():
         plugins.setdefault(jobs.params.plugin("datasets", name)["plugin"], []).append(name)
     for plugin, names in plugins.items():
-        dataset = jobs.params.dataset_of(names[0])
-        size = dataset.extent().raw + sum(source.bytes or 0 for source in dataset.sources)
-        files = tuple(Path("data/raw", plugin, source.file) for source in dataset.sources)
+        sources = jobs.params.dataset_of(names[0]).sources
+        files = tuple(Path("data/raw", plugin, source.file) for source in sources)
+        size = costs.of("download", plugin).disk_mb
         if all(map(is_prepared, names)):
             files = tuple(path for path in files if path.exists())
-            size = sum(path.stat().st_size for path in files)
+            size = sum(path.stat().st_size for path in files) / 1e6
         if files:
-            yield Job(Resources(0, seconds=0, disk=size), files)
+            yield Job(Cost(seconds=0, memory_mb=0, disk_mb=size, origin="measured"), files)
 
 
-def _prepare(params: Params, dataset: str) -> Job:
+def _prepare(costs: Costs, dataset: str) -> Job:
     files = tuple(Path("data/prepared", dataset, file) for file in FILES)
-    return Job(params.needs("prepare", dataset, dataset), files)
+    return Job(costs.of("prepare", dataset), files)
 
 
 def _extractions(jobs: Jobs) -> list[tuple[str, str]]:
-    """Dataset and feature of each extraction, with those that features are computed from."""
-    found: dict[tuple[str, str], None] = {}
+    """Return dataset and feature of each extraction, with those that features are computed from."""
+    extractions: dict[tuple[str, str], None] = {}
 
     def add(dataset: str, feature: str) -> None:
         for source in jobs.params.feature_of(feature).of:
             add(dataset, source)
-        found[dataset, feature] = None
+        extractions[dataset, feature] = None
 
     for name in jobs.experiments():
         spec = jobs.params.experiments[name]
         for feature in spec.views.values():
             add(spec.dataset, feature)
-    return list(found)
+    return list(extractions)
 
 
-def _extract(params: Params, dataset: str, feature: str) -> Job:
+def _extract(params: Params, costs: Costs, dataset: str, feature: str) -> Job:
     path = Path("features", dataset, f"{feature}.h5")
-    return Job(params.needs("extract", dataset, dataset, feature), (path,))
+    gpus = Requests(params).gpus("extract", feature)
+    return Job(costs.of("extract", f"{dataset}/{feature}"), (path,), gpus)
 
 
-def _fits(jobs: Jobs) -> Iterator[Job]:
-    """Training and embedding of each experiment and seed."""
-    params = jobs.params
-    factors = _factors(params)
-    usual = median(factors.values()) if factors else 1.0
+def _fits(jobs: Jobs, costs: Costs) -> Iterator[Job]:
+    """Yield training and embedding of each experiment and seed."""
+    params, requests = jobs.params, Requests(jobs.params)
     for name in jobs.experiments():
-        dataset = params.experiments[name].dataset
-        factor = factors.get(params.fit_job(name)["plugin"], usual)
         for seed in params.seeds_of(name):
             model = Path("models", name, f"seed{seed}", "model.safetensors")
-            share = _share(params, name, seed)
-            yield Job(params.needs("train", dataset, name), (model,), factor * share)
-            embedded = Path("embeddings", name, f"seed{seed}.h5")
-            yield Job(params.needs("embed", dataset, name), (embedded,), factor)
+            fit = costs.of("train", name)
+            yield Job(fit, (model,), requests.gpus("train", name), _share(params, name, seed))
+            embeddings = Path("embeddings", name, f"seed{seed}.h5")
+            yield Job(costs.of("embed", name), (embeddings,), requests.gpus("embed", name))
 
 
 def _share(params: Params, experiment: str, seed: int) -> float:
-    """Share of the searched combinations that a seed fits."""
+    """Return the share of the searched combinations that a seed fits."""
     job = params.fit_job(experiment)
     return 1 / len(combinations(job["search"])) if seed and "searched_by" in job else 1
-
-
-def _factors(params: Params) -> dict[str, float]:
-    """Measured by estimated seconds of each plug-in's fits that this machine has logged."""
-    ratios: dict[str, list[float]] = {}
-    for path in Path("models").glob("*/seed*/model.json"):
-        experiment, seed = path.parts[1:3]
-        logged = Path("logs/train", experiment, f"{seed}.train.log").exists()
-        if experiment in params.experiments and logged:
-            spec, fit = params.experiments[experiment], read_json(path)["fit"]
-            fits = max(1, len(fit.get("search", [])))
-            share = _share(params, experiment, int(seed.removeprefix("seed")))
-            estimated = share * params.needs("train", spec.dataset, experiment).time(gpu=False)
-            ratios.setdefault(fit["plugin"], []).append(fits * fit["fit_seconds"] / estimated)
-    return {plugin: median(found) for plugin, found in ratios.items()}
 
 
 def _shown(phase: Phase) -> tuple[str, ...]:

@@ -159,9 +159,18 @@ def _fit(
         "plateau": plateau(run.curve),
         "fit_seconds": round(time.monotonic() - start, 2),
         "peak_memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+        "peak_gpu_memory_mb": _peak_gpu_memory_mb(),
     }
     columns = list(run.curve[0]) if run.curve else ["epoch"]
     write_csv(run.checkpoints / "curve.csv", columns, [row.values() for row in run.curve])
     write_model(run.checkpoints, method, facts, splits[0])
     for name in MODEL_FILES:
         seal(run.checkpoints / name)
+
+
+def _peak_gpu_memory_mb() -> int:
+    """Return the peak of a GPU's memory in this process; 0 without one."""
+    torch = sys.modules.get("torch")  # what has not loaded it has not computed with it
+    if torch and torch.cuda.is_available():
+        return torch.cuda.max_memory_allocated() // 2**20
+    return 0

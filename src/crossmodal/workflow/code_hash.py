@@ -1,8 +1,7 @@
 """Hash of the code that a job runs: a job is due when code changes that can change its output.
 
 What is hashed is the syntax tree of the job's modules, and of all that they import from the
-package, without comments, docstrings, descriptions of options, messages to the user and estimates
-of what a job needs.
+package, without comments, docstrings, descriptions of options and messages to the user.
 """
 
 import ast
@@ -14,9 +13,6 @@ PACKAGE = Path(__file__).parents[1]
 # what shows something to the user, or refuses files, and computes nothing
 MODULES = {"errors", "io.progress", "io.relative_names", "workflow.carrier", "workflow.records"}
 FUNCTIONS = {"print", "warnings.warn"}
-# what estimates a job, and changes nothing of what it makes
-ESTIMATES = "resources"
-RETURNED = {"Extent", "Numbers", "Resources", "RowSize", "Workload"}
 
 
 @functools.cache
@@ -36,13 +32,9 @@ def code(*modules: str) -> str:
 
 @functools.cache
 def _files() -> dict[str, Path]:
-    """File of every module of the package, but of those that only show or estimate something."""
+    """Return the file of every module of the package that computes something."""
     files = {_name(path): path for path in PACKAGE.rglob("*.py")}
-    return {name: path for name, path in files.items() if _computes(name.partition(".")[2])}
-
-
-def _computes(module: str) -> bool:
-    return module not in MODULES and module.split(".")[0] != ESTIMATES
+    return {name: path for name, path in files.items() if name.partition(".")[2] not in MODULES}
 
 
 def _name(path: Path) -> str:
@@ -76,17 +68,10 @@ class _Reader(ast.NodeTransformer):
         self.imports |= {alias.name for alias in node.names}
         return node
 
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
-        """Note the module, and what may be modules in it; drop what serves estimates."""
-        if f"{node.module}.".startswith(f"{PACKAGE.name}.{ESTIMATES}."):
-            return None
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:
+        """Note the module, and the names in it that may be modules."""
         self.imports |= {f"{node.module}", *(f"{node.module}.{a.name}" for a in node.names)}
         return node
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST | None:
-        """Drop estimates."""
-        returned = isinstance(node.returns, ast.Name) and node.returns.id in RETURNED
-        return None if returned else self.generic_visit(node)
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
         """Drop docstrings, and calls that show something."""

@@ -1,76 +1,91 @@
-"""What jobs ask of Snakemake, and so of a cluster: memory, time, disk and GPUs."""
+"""Resources that jobs request of Snakemake, and so of a cluster: memory, time, disk and GPUs."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from crossmodal.config.params import Params
-from crossmodal.resources.needs import MB, Resources
+from crossmodal.workflow.costs import Cost, Costs
 
-SNAKEMAKE = 500 * MB  # a cluster starts it twice for each job
-MARGIN, PATIENCE = 1.3, 4  # of the estimated memory and time
-EXPERIMENTS = (
-    "train",
-    "embed",
-    "evaluate",
-    "evaluate_posteriors",
-)  # rules whose jobs are those of an experiment
+SNAKEMAKE_MB = 500  # a cluster starts it twice for each job
+MARGIN, PATIENCE = 1.3, 4  # of the expected memory and time
 SHORTEST, DAY = 30, 1440  # minutes
 
-Measure = Callable[[Resources], int]
+Wildcards = Any  # of Snakemake
+Request = Callable[[Wildcards, Sequence[str], int], int]
 
 
 class Requests:
-    """The `resources` of rules, each a function of a job's wildcards.
+    """The `resources` of rules, each a function of a job's wildcards, inputs and attempt.
 
     Args:
         params: The checked params.yaml.
     """
 
     def __init__(self, params: Params) -> None:
-        self.params = params
+        self.params, self.costs = params, Costs()
 
-    def of(self, rule: str, *names: str) -> dict[str, Callable[[Any], int]]:
-        """What the jobs of a rule ask for; those that make use of GPUs get them.
+    def of(self, rule: str, *names: str) -> dict[str, Request | Callable[[Wildcards], int]]:
+        """Return the requests of the jobs of a rule; those that make use of GPUs get them.
 
-        Memory and disk are 1.3 times the estimate, rounded up; time is four times the estimate: for
-        a processor, but up to a day where a GPU is used, and for the GPU.
+        Memory and disk are 1.3 times what is expected, rounded up; time is four times: for a
+        processor, but up to a day where a GPU is used, and for the GPU. Each further attempt
+        requests twice as much.
 
         Args:
             rule: The rule.
             names: The wildcards that name a job of it.
         """
 
-        measures: dict[str, Measure] = {
-            "mem_mb": lambda needs: _megabytes(needs.memory - needs.moved) + SNAKEMAKE // MB,
-            "disk_mb": lambda needs: _megabytes(2 * needs.disk) + SNAKEMAKE // MB,
-            "runtime": _minutes,
-            "gpu": lambda needs: needs.gpu,
-            "gpu_mem_mb": lambda needs: _megabytes(needs.gpu_memory),
+        def request(measure: Callable[[Cost, int], int]) -> Request:
+            def value(wildcards: Wildcards, input: Sequence[str], attempt: int) -> int:
+                job = [getattr(wildcards, name) for name in names]
+                cost = self.costs.of(rule, "/".join(job), input)
+                return measure(cost, self.gpus(rule, job[-1])) * 2 ** (attempt - 1)
+
+            return value
+
+        return {
+            "mem_mb": request(_memory),
+            "disk_mb": request(lambda cost, gpus: _rounded(2 * cost.disk_mb) + SNAKEMAKE_MB),
+            "runtime": request(_minutes),
+            "gpu_mem_mb": request(lambda cost, gpus: _rounded(cost.gpu_memory_mb) if gpus else 0),
+            "gpu": lambda wildcards: self.gpus(rule, getattr(wildcards, names[-1])),
         }
-        return {key: self._asked(measure, rule, names) for key, measure in measures.items()}
 
-    def threads(self, rule: str, *names: str) -> Callable[[Any], int]:
-        """Threads that the jobs of a rule ask for, those of their workers among them; see `of`."""
-        return self._asked(lambda needs: needs.threads + needs.workers, rule, names)
+    def gpus(self, rule: str, name: str) -> int:
+        """Return the number of GPUs of a job.
 
-    def _asked(self, measure: Measure, rule: str, names: tuple[str, ...]) -> Callable[[Any], int]:
-        return lambda wildcards: measure(
-            self._needs(rule, *(getattr(wildcards, name) for name in names))
-        )
+        Args:
+            rule: Rule of the job.
+            name: Its dataset, feature or experiment.
+        """
+        if rule == "extract":
+            return int(self.params.feature_of(name).gpu)
+        if rule not in ("train", "embed", "evaluate_posteriors"):
+            return 0
+        together = self.params.experiments[name].gpus if rule == "train" else 1
+        return together * self.params.uses_gpu(name)
 
-    def _needs(self, rule: str, first: str, *further: str) -> Resources:
-        experiment = self.params.experiments.get(first) if rule in EXPERIMENTS else None
-        return self.params.needs(rule, experiment.dataset if experiment else first, first, *further)
+    def threads(self, wildcards: Wildcards) -> int:
+        """Return the threads of a fit: of each of its processes, and of what reads for them."""
+        experiment = wildcards.experiment
+        return self.params.experiments[experiment].gpus * self.params.threads_of(experiment)
 
 
-def _megabytes(size: float) -> int:
-    """With a margin, to hundreds above."""
-    return math.ceil(MARGIN * size / MB / 100) * 100
+def _memory(cost: Cost, gpus: int) -> int:
+    """Return the memory in MB; each of several processes has its own."""
+    return _rounded(cost.memory_mb * max(1, gpus)) + SNAKEMAKE_MB
 
 
-def _minutes(needs: Resources) -> int:
-    """Time limit of a job."""
-    on_processor, on_gpu = (PATIENCE * needs.time(gpu) / 60 for gpu in (False, True))
-    limit = min(on_processor, DAY) if needs.gpu else on_processor
+def _rounded(size: float) -> int:
+    """Return a size with a margin, in hundreds."""
+    return math.ceil(MARGIN * size / 100) * 100
+
+
+def _minutes(cost: Cost, gpus: int) -> int:
+    """Return the time limit of a job."""
+    on_processor = PATIENCE * cost.seconds / 60
+    on_gpu = PATIENCE * (cost.gpu_seconds or 0) / 60
+    limit = min(on_processor, DAY) if gpus else on_processor
     return math.ceil(max(SHORTEST, limit, on_gpu))

@@ -25,9 +25,6 @@ from crossmodal.learning.online.reservoir import Reservoir
 from crossmodal.learning.online.triplets import draws_triplets, make_sampler
 from crossmodal.learning.selection import direction_metrics, pools
 from crossmodal.options import Count, NotNegative, Positive, Share
-from crossmodal.resources.fits import fit, scaled_bytes
-from crossmodal.resources.needs import INTERPRETER, NUMBA, Resources
-from crossmodal.resources.sizes import FitSize
 
 CHUNKS = 20  # rows of the learning curve
 PROGRESS = "progress."  # begins the names of what only learning needs
@@ -267,17 +264,6 @@ class Bidirectional(Method):
             (other, (forward[1], backward[0])),
         ):
             self.arrays[f"{name}.factors"] = np.hstack(pair).astype(np.float32)
-
-    def resources(self, size: FitSize) -> Resources:
-        """The scaled rows; 30 (p + q) rank operations for each list of triplets and direction. See
-        `scaled_bytes`.
-        """
-        o = self.options
-        rank = getattr(o, "rank", min(rows.width for rows in size.stored.values()) / 10)
-        operations = 2 * o.triplets * (30 * size.width * rank / o.triplets_per_query + 200)
-        own = scaled_bytes(size, o.pca_energy) + 64 * size.width * rank
-        base = INTERPRETER + NUMBA
-        return fit(size, base, own, 3 * operations, 8 * size.width * rank, scorings=CHUNKS)
 
 
 def _by_direction(column: str, values: Mapping[Direction, float]) -> dict[str, float]:

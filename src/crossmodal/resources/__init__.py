@@ -1,1 +1,0 @@
-"""What jobs need of a machine, estimated before they run."""

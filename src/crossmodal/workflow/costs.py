@@ -1,0 +1,132 @@
+"""Costs of jobs: what earlier runs took, of this folder first, then of this project.
+
+`costs.csv` has a row for each job that this project has run, `measured`, and one for each job that
+it can run, `estimated`: the only basis for sizes that were never run. Snakemake's benchmarks beside
+the outputs have what the runs of this folder took; DVC shares them with the outputs.
+"""
+
+import csv
+from collections.abc import Iterable
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, NonNegativeFloat
+
+from crossmodal.io.files import read_json
+
+TABLE = Path(__file__).with_suffix(".csv")
+# where the rules keep the benchmarks of a job; of an experiment's seeds all that there are
+BENCHMARKS = {
+    "prepare": "data/prepared/{}/benchmark.tsv",
+    "extract": "features/{}.tsv",
+    "train": "models/{}/seed*/benchmark.tsv",
+    "embed": "embeddings/{}/seed*.tsv",
+    "evaluate": "results/benchmarks/evaluate/{}/seed*.tsv",
+    "evaluate_posteriors": "results/benchmarks/evaluate_posteriors/{}/seed*.tsv",
+}
+BASE_MB, COPIES = 1000, 4  # default memory: an interpreter with PyTorch, and its inputs so often
+BASE_SECONDS, SECONDS_PER_MB = 120.0, 2.0
+
+Origin = Literal["run here", "measured", "estimated", "default"]
+
+
+class Cost(BaseModel, frozen=True, extra="forbid"):
+    """Cost of one job.
+
+    Attributes:
+        seconds: From its start to its end, on a processor; where it was measured, on the device
+            that it had.
+        gpu_seconds: The same on a GPU, where the job uses one and that is known.
+        memory_mb: Peak of main memory.
+        gpu_memory_mb: Peak of a GPU's memory.
+        disk_mb: Size of its outputs.
+        origin: Where the numbers come from.
+    """
+
+    seconds: NonNegativeFloat
+    gpu_seconds: NonNegativeFloat | None = None
+    memory_mb: NonNegativeFloat
+    gpu_memory_mb: NonNegativeFloat = 0
+    disk_mb: NonNegativeFloat = 0
+    origin: Origin
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether the job was run at this size."""
+        return self.origin in ("run here", "measured")
+
+
+class Costs:
+    """Costs of jobs by rule and name: a dataset, `dataset/feature`, or an experiment."""
+
+    def of(self, rule: str, job: str, inputs: Iterable[str | Path] = ()) -> Cost:
+        """Return the cost of a job.
+
+        Args:
+            rule: Rule of the job.
+            job: Name of the job among those of the rule.
+            inputs: Files that it reads, whose size decides where nothing else is known.
+        """
+        return self.run_here(rule, job) or self._table.get((rule, job)) or default(inputs)
+
+    @cached_property
+    def _table(self) -> dict[tuple[str, str], Cost]:
+        estimated, measured = read_table("estimated"), read_table("measured")
+        return estimated | measured
+
+    def run_here(self, rule: str, job: str) -> Cost | None:
+        """Return the largest cost among the runs of a job in this folder; None without any."""
+        paths = [*Path().glob(BENCHMARKS[rule].format(job))] if rule in BENCHMARKS else []
+        runs = [row for path in paths for row in _read_benchmark(path)]
+        if not runs:
+            return None
+        facts = [read_json(p) for path in paths if (p := path.with_name("model.json")).exists()]
+        return Cost(
+            seconds=max(float(run["s"]) for run in runs),
+            memory_mb=max(_megabytes(run["max_rss"]) for run in runs),
+            gpu_memory_mb=max((f["fit"].get("peak_gpu_memory_mb", 0) for f in facts), default=0),
+            origin="run here",
+        )
+
+
+def default(inputs: Iterable[str | Path]) -> Cost:
+    """Return the cost of a job of which only the size of its inputs is known."""
+    size = sum(path.stat().st_size for path in map(Path, inputs) if path.is_file()) / 1e6
+    return Cost(
+        seconds=BASE_SECONDS + SECONDS_PER_MB * size,
+        memory_mb=BASE_MB + COPIES * size,
+        disk_mb=size,
+        origin="default",
+    )
+
+
+@cache
+def read_table(origin: Origin) -> dict[tuple[str, str], Cost]:
+    """Read the rows of `costs.csv` of one origin, by rule and job."""
+    with TABLE.open(encoding="utf-8", newline="") as stream:
+        rows = [row for row in csv.DictReader(stream) if row["origin"] == origin]
+    return {(row.pop("rule"), row.pop("job")): _cost(row) for row in rows}
+
+
+def _cost(row: dict[str, str]) -> Cost:
+    return Cost.model_validate({column: cell for column, cell in row.items() if cell})
+
+
+def _read_benchmark(path: Path) -> list[dict[str, str]]:
+    """Read Snakemake's benchmark of a job; a damaged one says nothing."""
+    with path.open(encoding="utf-8", errors="replace", newline="") as stream:
+        rows = [*csv.DictReader(stream, delimiter="\t")]
+    return [row for row in rows if _is_number(row.get("s"))]
+
+
+def _megabytes(cell: str | None) -> float:
+    """Return the memory of a benchmark, which is `-` or `NA` of jobs too short to be looked at."""
+    return float(cell or 0) if _is_number(cell) else 0.0
+
+
+def _is_number(cell: str | None) -> bool:
+    try:
+        return float(cell or "") >= 0
+    except ValueError:
+        return False

@@ -1,0 +1,78 @@
+from pathlib import Path
+
+import pytest
+
+from crossmodal.workflow import costs
+from crossmodal.workflow.costs import Costs, default, read_table
+from tests.project_params import PARAMS, PATH
+
+BENCHMARK = "s\th:m:s\tmax_rss\tmax_vms\n{}\t0:00:10\t{}\t-\n"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run_here(folder, seed, seconds, memory):
+    path = folder / f"models/scenes_sam/seed{seed}/benchmark.tsv"
+    path.parent.mkdir(parents=True)
+    path.write_text(BENCHMARK.format(seconds, memory))
+    return path
+
+
+def test_table__has_every_job_of_the_project():
+    table = read_table("estimated") | read_table("measured")
+    usable = [e for e in PARAMS.experiments if f"experiments.{e}" not in PARAMS.broken]
+    assert not {("train", e) for e in usable} - table.keys()
+    assert not {("prepare", d) for d in PARAMS.datasets} - table.keys()
+
+
+def test_of__measured_before_estimated(folder):
+    measured = read_table("measured")["train", "flickr8k_fc7_sh"]
+    assert measured != read_table("estimated")["train", "flickr8k_fc7_sh"]
+    assert Costs().of("train", "flickr8k_fc7_sh") == measured
+
+
+def test_of__runs_of_this_folder_first(folder):
+    run_here(folder, 0, 10.5, 700.25)
+    run_here(folder, 1, 9.0, 900.0)
+    cost = Costs().of("train", "scenes_sam")
+    assert (cost.seconds, cost.memory_mb, cost.origin) == (10.5, 900.0, "run here")
+    assert cost.is_measured
+
+
+def test_of__gpu_memory_of_this_folders_fits(folder):
+    path = run_here(folder, 0, 10, 700)
+    path.with_name("model.json").write_text('{"fit": {"peak_gpu_memory_mb": 512}}')
+    assert Costs().of("train", "scenes_sam").gpu_memory_mb == 512
+
+
+@pytest.mark.parametrize("content", ["", "s\th:m:s\n", "NA\n", "\0\n"])
+def test_of__damaged_benchmarks_say_nothing(folder, content):
+    before = Costs().of("train", "scenes_sam")
+    run_here(folder, 0, 1, 1).write_text(content)
+    assert Costs().of("train", "scenes_sam") == before
+
+
+def test_of__short_jobs_have_no_memory(folder):
+    run_here(folder, 0, 0.2, "-")
+    assert Costs().of("train", "scenes_sam").memory_mb == 0
+
+
+def test_of__unknown_jobs_cost_by_the_size_of_their_inputs(folder):
+    (folder / "a.h5").write_bytes(bytes(3_000_000))
+    inputs = [Path("a.h5"), Path("absent.h5")]
+    cost = Costs().of("train", "mine", inputs)
+    assert cost == default(inputs)
+    assert cost.memory_mb == costs.BASE_MB + 3 * costs.COPIES
+    assert not cost.is_measured
+
+
+def test_benchmarks__lie_where_the_rules_write_them():
+    rules = "".join(path.read_text() for path in (PATH.parent / "rules").glob("*.smk"))
+    for rule, pattern in costs.BENCHMARKS.items():
+        name = "{dataset}/{feature}" if rule == "extract" else "{experiment}"
+        name = "{dataset}" if rule == "prepare" else name
+        assert f'"{pattern.format(name).replace("seed*", "seed{seed}")}"' in rules
