@@ -9,7 +9,7 @@ real size, but a crop takes no time. What the network itself holds is measured w
 of full size, one for each thread (`network`). And the epoch ends after some batches, though it has
 all rows at hand; it is validated as always.
 
-Each line has measured seconds and memory, and the memory that is estimated before a run.
+Each line has measured seconds and memory, and the memory that is expected before a run.
 Run: python benchmarks/coco.py [--share 1.0] [--steps 10] [--folder /tmp]
 """
 
@@ -41,6 +41,7 @@ from crossmodal.methods.multimodal_embedding import MultimodalEmbedding
 from crossmodal.repeatability import use_one_thread
 from crossmodal.steps.extract import extract
 from crossmodal.steps.train import train
+from crossmodal.workflow.costs import Costs
 
 EXPERIMENT, DATASET = "coco_fne_sh", "coco"
 READ_OUT = Activations._read_out
@@ -111,12 +112,12 @@ def measured(function, *given):
     return perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def report(stage, needs, function, *given):
+def report(stage, cost, function, *given):
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
         seconds, memory = pool.submit(measured, function, *given).result()
     found = {"stage": stage, "seconds": round(seconds), "GB": round(memory / 1e9, 2)}
-    if needs:
-        found["estimated GB"] = round(needs.memory / 1e9, 2)
+    if cost:
+        found["expected GB"] = round(cost.memory_mb / 1e3, 2)
     print(json.dumps(found), flush=True)
 
 
@@ -126,8 +127,8 @@ def main():
     parser.add_argument("--steps", type=int, default=10, help="batches of the epoch")
     parser.add_argument("--folder", type=Path, help="needs 12 GB of disk")
     arguments = parser.parse_args()
-    project = params.read(Path("params.yaml"))
-    sizes = project.dataset_of(DATASET).extent().items
+    project, costs = params.read(Path("params.yaml")), Costs()
+    sizes = project.dataset_of(DATASET).counts()
     sizes = {split: math.ceil(arguments.share * count) for split, count in sizes.items()}
     job = project.fit_job(EXPERIMENT)
     codes, words = (job["views"][m] for m in ("image", "text"))
@@ -140,8 +141,8 @@ def main():
             plugin = project.plugin("features", feature)
             options = plugin["options"] | ({"weights": "random"} if feature == layers else {})
             spec = {**plugin, "options": options, "code": "benchmark"}
-            needs = project.needs("extract", DATASET, DATASET, feature)
-            report(stage or feature, needs, extract_feature, spec, folder, feature, tiny)
+            cost = costs.of("extract", f"{DATASET}/{feature}")
+            report(stage or feature, cost, extract_feature, spec, folder, feature, tiny)
 
         for feature in (layers, codes, words):
             extracted(feature)
@@ -149,8 +150,7 @@ def main():
         (folder / f"{layers}.h5").unlink()
         options = job["options"] | {"epochs": 1}
         spec = {**job, "options": options, "code": "benchmark"}
-        needs = project.needs("train", DATASET, EXPERIMENT)
-        report(EXPERIMENT, needs, fit, spec, folder, arguments.steps)
+        report(EXPERIMENT, costs.of("train", EXPERIMENT), fit, spec, folder, arguments.steps)
         shutil.rmtree(folder)
         make_dataset(folder, {"train": NETWORK_PICTURES}, 256)
         extracted(layers, "network", tiny=False)

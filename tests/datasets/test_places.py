@@ -1,17 +1,9 @@
-import io
 import json
 import tarfile
-from dataclasses import replace
 
-import numpy as np
 import pytest
-from PIL import Image
-from scipy.io import wavfile
 
 from crossmodal.config import plugins
-from crossmodal.datasets.places import COUNTS, Places
-from crossmodal.steps.extract import extract
-from tests.datasets import layouts
 
 SPEECH, IMAGES = "PlacesAudio_400k_distro", "data/vision/torralba/deeplearning/images256"
 

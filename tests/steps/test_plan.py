@@ -4,6 +4,7 @@ import pytest
 
 from crossmodal.errors import CrossmodalError
 from crossmodal.steps import plan
+from crossmodal.workflow.costs import Costs
 from tests.project_params import PARAMS
 from tests.project_params import PATH as PROJECT
 
@@ -64,27 +65,27 @@ def test_places_takes_less_than_300_gb_without_its_archives(folder):
     assert 250 < planned("vase_paper")["total"].disk_gb < 300
 
 
-def test_finished_fits_correct_the_estimates_of_the_machine_that_logged_them(folder):
-    before = planned("demo")["train"].processor_hours
-    needs = PARAMS.needs("train", "scenes", "scenes_sam").time(gpu=False)
-    model = folder / "models/scenes_sam/seed0/model.json"
-    model.parent.mkdir(parents=True)
-    model.write_text(json.dumps({"fit": {"plugin": "sam", "fit_seconds": 5 * needs}}))
-    assert planned("demo")["train"].processor_hours == before
-    log = folder / "logs/train/scenes_sam/seed0.train.log"
-    log.parent.mkdir(parents=True)
-    log.write_text("")
-    assert planned("demo")["train"].processor_hours == pytest.approx(5 * before)
+def test_plan__prefers_the_runs_of_this_folder(folder):
+    before = planned("demo")["train"]
+    path = folder / "models/scenes_sam/seed0/benchmark.tsv"
+    path.parent.mkdir(parents=True)
+    path.write_text("s\tmax_rss\n7200\t5000\n")
+    after = planned("demo")["train"]
+    fit = Costs().of("train", "scenes_sam")
+    assert (fit.seconds, fit.origin) == (7200, "run here")
+    assert after.processor_hours > before.processor_hours + 4
+    assert after.measured > before.measured
+    assert after.memory_gb == 5
 
 
-def test_seeds_that_do_not_search_take_their_share_of_the_time(folder, monkeypatch):
+def test_plan__seeds_that_do_not_search_take_their_share(folder, monkeypatch):
     spec = PARAMS.experiments["scenes_sam"]
     monkeypatch.setattr(spec, "search", {"margin": [0.5, 1.0, 2.0, 4.0]})
-    needs = PARAMS.needs("train", "scenes", "scenes_sam").time(gpu=False) / 3600
+    hours = Costs().of("train", "scenes_sam").seconds / 3600
     before = planned("demo")["train"].processor_hours
     monkeypatch.setattr(spec, "searched_by", "first")
     saved = before - planned("demo")["train"].processor_hours
-    assert saved == pytest.approx(2 * 3 / 4 * needs)  # two of three seeds fit one of four
+    assert saved == pytest.approx(2 * 3 / 4 * hours)  # two of three seeds fit one of four
 
 
 def test_places_needs_the_published_archives(folder):

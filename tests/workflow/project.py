@@ -160,7 +160,7 @@ def jobs_run(output: str) -> Counter:
 
 
 SNAKEMAKE = ("snakemake", "--cores", "2")
-TIMINGS = ("fit_seconds", "peak_memory_mb")
+TIMINGS = ("fit_seconds", "peak_memory_mb", "peak_gpu_memory_mb")
 
 
 def jobs_of(methods: int, runs: int) -> dict[str, int]:
