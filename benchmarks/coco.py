@@ -41,7 +41,7 @@ from crossmodal.methods.multimodal_embedding import MultimodalEmbedding
 from crossmodal.repeatability import use_one_thread
 from crossmodal.steps.extract import extract
 from crossmodal.steps.train import train
-from crossmodal.workflow.costs import Costs
+from crossmodal.workflow.job_costs import Costs
 
 EXPERIMENT, DATASET = "coco_fne_sh", "coco"
 READ_OUT = Activations._read_out

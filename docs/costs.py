@@ -14,7 +14,7 @@ from typing import NamedTuple
 from crossmodal.config import params
 from crossmodal.io.files import read_json, replacing
 from crossmodal.steps.plan import COLUMNS, phases, table_rows
-from crossmodal.workflow.costs import TABLE, Cost, Costs, read_table
+from crossmodal.workflow.job_costs import TABLE, Cost, Costs, read_table
 
 ROOT = Path(__file__).parents[1]
 KEY = ("rule", "job")

@@ -4,7 +4,7 @@ import pytest
 
 from crossmodal.errors import CrossmodalError
 from crossmodal.steps import plan
-from crossmodal.workflow.costs import Costs
+from crossmodal.workflow.job_costs import Costs
 from tests.project_params import PARAMS
 from tests.project_params import PATH as PROJECT
 

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 import pytest
 
 from crossmodal.config import params
-from crossmodal.workflow.costs import Cost, read_table
+from crossmodal.workflow.job_costs import Cost, read_table
 from crossmodal.workflow.requests import DAY, SHORTEST, Requests
 from tests.project_params import PARAMS as PROJECT
 from tests.workflow.project import PARAMS

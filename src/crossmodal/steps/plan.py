@@ -10,7 +10,7 @@ from crossmodal.config.params import Params, read
 from crossmodal.data.prepared import FILES, is_prepared
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.text_table import print_table
-from crossmodal.workflow.costs import Cost, Costs
+from crossmodal.workflow.job_costs import Cost, Costs
 from crossmodal.workflow.jobs import Jobs
 from crossmodal.workflow.requests import Requests
 

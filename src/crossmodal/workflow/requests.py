@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from crossmodal.config.params import Params
-from crossmodal.workflow.costs import Cost, Costs
+from crossmodal.workflow.job_costs import Cost, Costs
 
 SNAKEMAKE_MB = 500  # a cluster starts it twice for each job
 MARGIN, PATIENCE = 1.3, 4  # of the expected memory and time

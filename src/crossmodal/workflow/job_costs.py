@@ -1,6 +1,6 @@
 """Costs of jobs: what earlier runs took, of this folder first, then of this project.
 
-`costs.csv` has a row for each job that this project has run, `measured`, and one for each job that
+`job_costs.csv` has a row for each job that this project has run, `measured`, and one for each job that
 it can run, `estimated`: the only basis for sizes that were never run. Snakemake's benchmarks beside
 the outputs have what the runs of this folder took; DVC shares them with the outputs.
 """
@@ -103,7 +103,7 @@ def default(inputs: Iterable[str | Path]) -> Cost:
 
 @cache
 def read_table(origin: Origin) -> dict[tuple[str, str], Cost]:
-    """Read the rows of `costs.csv` of one origin, by rule and job."""
+    """Read the rows of `job_costs.csv` of one origin, by rule and job."""
     with TABLE.open(encoding="utf-8", newline="") as stream:
         rows = [row for row in csv.DictReader(stream) if row["origin"] == origin]
     return {(row.pop("rule"), row.pop("job")): _cost(row) for row in rows}

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from crossmodal.workflow import costs
-from crossmodal.workflow.costs import Costs, default, read_table
+from crossmodal.workflow import job_costs
+from crossmodal.workflow.job_costs import Costs, default, read_table
 from tests.project_params import PARAMS, PATH
 
 BENCHMARK = "s\th:m:s\tmax_rss\tmax_vms\n{}\t0:00:10\t{}\t-\n"
@@ -66,13 +66,13 @@ def test_of__unknown_jobs_cost_by_the_size_of_their_inputs(folder):
     inputs = [Path("a.h5"), Path("absent.h5")]
     cost = Costs().of("train", "mine", inputs)
     assert cost == default(inputs)
-    assert cost.memory_mb == costs.BASE_MB + 3 * costs.COPIES
+    assert cost.memory_mb == job_costs.BASE_MB + 3 * job_costs.COPIES
     assert not cost.is_measured
 
 
 def test_benchmarks__lie_where_the_rules_write_them():
     rules = "".join(path.read_text() for path in (PATH.parent / "rules").glob("*.smk"))
-    for rule, pattern in costs.BENCHMARKS.items():
+    for rule, pattern in job_costs.BENCHMARKS.items():
         name = "{dataset}/{feature}" if rule == "extract" else "{experiment}"
         name = "{dataset}" if rule == "prepare" else name
         assert f'"{pattern.format(name).replace("seed*", "seed{seed}")}"' in rules
