@@ -265,7 +265,7 @@ def write_run(value, experiment="scenes_multi_cca", kind="intra_modal"):
     controls = dict.fromkeys(("random", "constant", "perfect"), test)
     spread = {way: {"mAP": 0.01, "mAP@50": 0.01} for way in test}
     run = {"test": test, "controls": controls, "spread_of_chance": spread, "test_items": 9}
-    run |= {"precision_scope": {}}
+    run |= {"precision_scope": {}, "model": {}}
     write_json(Path(f"results/{kind}/{experiment}/seed0.json"), run)
 
 

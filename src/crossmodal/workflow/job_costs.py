@@ -1,8 +1,8 @@
 """Costs of jobs: what earlier runs took, of this folder first, then of this project.
 
-`job_costs.csv` has a row for each job that this project has run, `measured`, and one for each job that
-it can run, `estimated`: the only basis for sizes that were never run. Snakemake's benchmarks beside
-the outputs have what the runs of this folder took; DVC shares them with the outputs.
+`job_costs.csv` has a row for each job that this project has run, `measured`, and one for each job
+that it can run, `estimated`: the only basis for sizes that were never run. Snakemake's benchmarks
+beside the outputs have what the runs of this folder took; DVC shares them with the outputs.
 """
 
 import csv
