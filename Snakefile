@@ -4,7 +4,15 @@
 #   snakemake --cores 8 results/tables/<table>.md  one table
 
 
+from pathlib import Path
+
+
 configfile: "params.yaml"
+
+
+for path in sorted(Path("experiments").rglob("*.yaml")):
+
+    configfile: path
 
 
 # with `--sdm apptainer`, made from envs/apptainer.def

@@ -17,7 +17,7 @@ from crossmodal.config import params, plugins
 from crossmodal.config.overlays import read_files
 from crossmodal.io.files import read_json, write_json
 from crossmodal.nn.sentence_transformer import OFFICIAL
-from tests.project_params import PARAMS
+from tests.project_params import CONTENT, PARAMS
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
@@ -56,10 +56,9 @@ def arguments(program):
 
 
 def stated(section):
-    """Keys of a section of params.yaml, and those that examples of the pages add to it."""
-    texts = [(ROOT / "params.yaml").read_text()]
-    texts += [block for page in PAGES for block in blocks(page, "yaml")]
-    return {key for text in texts for key in yaml.safe_load(text).get(section, {})}
+    """Keys of a section of the parameters, and those that examples of the pages add to it."""
+    examples = [yaml.safe_load(block) for page in PAGES for block in blocks(page, "yaml")]
+    return {key for content in (CONTENT, *examples) for key in content.get(section, {})}
 
 
 def test_the_readme_is_short_and_shows_both_commands_and_the_picture_at_once():
@@ -99,8 +98,7 @@ def test_commands_of_the_pages_exist():
 
 
 def test_the_networks_of_params_yaml_have_weights_that_anybody_gets():
-    features = yaml.safe_load((ROOT / "params.yaml").read_text())["features"]
-    named = {f["weights"] for f in features.values() if "weights" in f}
+    named = {f["weights"] for f in CONTENT["features"].values() if "weights" in f}
     assert named == {"imagenet", "official", *OFFICIAL}
 
 
@@ -145,11 +143,11 @@ def test_every_table_is_in_a_suite_and_in_the_table_of_tables():
 
 
 def test_parameters_that_the_pages_set_exist():
-    params = yaml.safe_load((ROOT / "params.yaml").read_text())
-    found = [path for page in PAGES for path in re.findall(r"-S ([\w.]+)=", page.read_text())]
-    assert found
-    for path in found:
-        value = params
+    address = r"-S (?:([\w./]+):)?([\w.]+)="
+    addresses = [pair for page in PAGES for pair in re.findall(address, page.read_text())]
+    assert len({file for file, _ in addresses}) > 2
+    for file, path in addresses:
+        value = yaml.safe_load((ROOT / (file or "params.yaml")).read_text())
         for key in path.split("."):
             value = value[key]
 

@@ -1,6 +1,6 @@
 import pytest
 
-from crossmodal.config.overlays import naming, read_files
+from crossmodal.config.overlays import naming, own_files, read_files
 from crossmodal.errors import CrossmodalError
 
 BASE = """
@@ -46,8 +46,11 @@ def test_the_layers_are_those_of_snakemake(files):
     from snakemake.common.configfile import load_configfile
     from snakemake.utils import update_config
 
+    (files[0].parent / "experiments").mkdir()
+    (files[0].parent / "experiments/mine.yaml").write_text("experiments: {mine: {dataset: scenes}}")
     config = load_configfile(files[0])
-    update_config(config, load_configfile(files[1]))
+    for path in (*own_files(files[0])[1:], files[1]):
+        update_config(config, load_configfile(path))
     assert config == read_files(files)
 
 
@@ -58,8 +61,8 @@ def test_the_layers_are_those_of_snakemake(files):
         ("datasets.scenes.train", "params.yaml"),
         ("datasets.scenes.seed", "holiday.yaml"),
         ("datasets.holiday.sed", "holiday.yaml"),
-        ("experiments.scenes_cca.views", "params.yaml"),
-        ("experiments.holiday_cca.views.image", "holiday.yaml"),
+        ("experiments.scenes.rows.cca.views", "params.yaml"),
+        ("experiments.holiday.rows.cca.views.image", "holiday.yaml"),
     ],
 )
 def test_an_error_names_the_file_that_says_it(files, address, file):
@@ -67,6 +70,37 @@ def test_an_error_names_the_file_that_says_it(files, address, file):
     assert named(files, message) == f"{file}: {address}: wrong"
     assert named(files, f"{message}\n{message}").count(file) == 2
     assert named(files[:1], message) == f"params.yaml: {address}: wrong"
+
+
+def test_own_files__complete_params_yaml(files):
+    folder = files[0].parent / "experiments/studies"
+    folder.mkdir(parents=True)
+    (folder / "mine.yaml").write_text("experiments: {mine: {dataset: scenes}}\n")
+    content = read_files(files)
+    assert list(content["experiments"]) == ["scenes", "mine", "holiday"]
+    address = "params.yaml: experiments.mine.dataset: wrong"
+    assert named(files, address).startswith("experiments/studies/mine.yaml: experiments.mine")
+    assert named(files, "params.yaml: suite: missing") == "params.yaml: suite: missing"
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("# mine\n\nseeds: 2\n", "line 3: 'seeds' is in params.yaml, line 2"),
+        (
+            "datasets:\n  a: {}\n  scenes: {seed: 1}\n",
+            "line 3: 'datasets.scenes' is in params.yaml, line 4",
+        ),
+        ("datasets:\n", "line 1: 'datasets' is in params.yaml, line 3"),
+    ],
+)
+def test_own_files__refuse_a_key_of_another_file(files, text, place):
+    (files[0].parent / "experiments").mkdir()
+    (files[0].parent / "experiments/mine.yaml").write_text(text)
+    with pytest.raises(CrossmodalError) as caught:
+        read_files(files)
+    said = str(caught.value).replace(f"{files[0].parent}/", "")
+    assert said == f"experiments/mine.yaml: {place}, too; remove one"
 
 
 def test_other_errors_stay_as_they_are(files):

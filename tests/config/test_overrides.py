@@ -1,6 +1,6 @@
-"""What `dvc exp run -S` writes into params.yaml, by DVC's own code, changes just what it says."""
+"""What `dvc exp run -S` writes into a file, by DVC's own code, changes just what it says."""
 
-import re
+import difflib
 import shutil
 
 import pytest
@@ -10,28 +10,32 @@ from dvc.utils.hydra import apply_overrides
 
 from crossmodal.config import params, sections
 from crossmodal.config.groups import based
-from tests.project_params import PARAMS, PATH
+from crossmodal.config.overlays import origins, read_files
+from tests.project_params import CONTENT, FILES, PARAMS, PATH
 
-WRITTEN = yaml.safe_load(PATH.read_text())
+ROOT = PATH.parent
 METHODS = {
-    name: set(entry) - {"base", *sections.NAMES} for name, entry in WRITTEN["methods"].items()
+    name: set(entry) - {"base", *sections.NAMES} for name, entry in CONTENT["methods"].items()
 }
 
 
 @pytest.fixture
 def own(tmp_path):
-    """A copy of the project's params.yaml."""
-    return shutil.copy(PATH, tmp_path / "params.yaml")
+    """A folder with copies of the project's files."""
+    shutil.copytree(ROOT / "experiments", tmp_path / "experiments")
+    shutil.copy(PATH, tmp_path)
+    return tmp_path
 
 
 def jobs(read):
     return {name: read.fit_job(name) for name in read.experiments}
 
 
-def changed(path, *overrides):
-    """The experiments whose fit differs after overrides."""
-    apply_overrides(path, list(overrides))
-    read = params.Params.model_validate(yaml.safe_load(path.read_text()))
+def changed(folder, overrides):
+    """The experiments whose fit differs after overrides, by file."""
+    for file, own in overrides.items():
+        apply_overrides(folder / file, own)
+    read = params.Params.model_validate(read_files([folder / "params.yaml"]))
     before, after = jobs(PARAMS), jobs(read)
     assert before.keys() == after.keys()
     return {name: after[name] for name in after if after[name] != before[name]}
@@ -40,10 +44,9 @@ def changed(path, *overrides):
 def test_one_leaf_of_every_method_changes_it_and_what_inherits_it_alone(own):
     leaves = {name: min(options) for name, options in METHODS.items() if options}
     values = {name: 987_000 + number for number, name in enumerate(leaves)}
-    found = changed(
-        own, *(f"methods.{name}.{leaf}={values[name]}" for name, leaf in leaves.items())
-    )
-    layers = based(WRITTEN["methods"], "methods")
+    overrides = [f"methods.{name}.{leaf}={values[name]}" for name, leaf in leaves.items()]
+    found = changed(own, {"params.yaml": overrides})
+    layers = based(CONTENT["methods"], "methods")
     for name, spec in PARAMS.experiments.items():
         options = {}
         for address, said in layers[spec.method]:
@@ -60,9 +63,12 @@ def test_one_leaf_of_every_group_changes_its_rows_and_no_other(own):
         for name, group in PARAMS.groups.items()
         if any(says is not None for says in group.rows.values())
     }
-    found = changed(
-        own, *(f"+experiments.{g}.rows.{row}.options.by_{g}=true" for g, row in rows.items())
-    )
+    origin, overrides = origins([PATH]), {}
+    for group, row in rows.items():
+        file = origin(f"experiments.{group}").relative_to(ROOT)
+        override = f"+experiments.{group}.rows.{row}.options.by_{group}=true"
+        overrides.setdefault(file, []).append(override)
+    found = changed(own, overrides)
     for name in PARAMS.experiments:
         said = {address for address, _ in PARAMS.layers_of(name)}
         expected = {f"by_{g}" for g, row in rows.items() if f"experiments.{g}.rows.{row}" in said}
@@ -70,37 +76,39 @@ def test_one_leaf_of_every_group_changes_its_rows_and_no_other(own):
         assert {option for option in job["options"] if option.startswith("by_")} == expected
 
 
-@pytest.mark.parametrize(
-    ("address", "old", "new"),
-    [
-        ("experiments.scenes.rows.fc7_sh.options", "learning_rate: 0.001", "learning_rate: 0.002"),
-        ("methods.sam", "learning_rate: 0.005", "learning_rate: 0.1234567"),
-        ("datasets.wikipedia", "validation: 231", "validation: 100"),
-        ("tables.scenes_ranks", "title: Scenes, ranks", "title: Ranks"),
-    ],
-)
-def test_an_override_keeps_all_lines_but_those_of_its_own_entry(own, address, old, new):
-    before = PATH.read_text()
-    key, value = new.split(": ")
-    apply_overrides(own, [f"{address}.{key}={value}"])
-    after = own.read_text()
-    start = before.index(
-        f"\n  {address.split('.')[1]}:", before.index(f"\n{address.split('.')[0]}:")
-    )
-    place = before.index(old, start)
-    stop = place + re.search(r"\n  \S", before[place:]).start()
-    entry = before[start:place] + new + before[place + len(old) : stop]
-    assert after.startswith(before[:start])
-    assert after.endswith(before[stop:])
-    assert after[start : len(after) - len(before) + stop].split() == entry.split()
+def leaf(content, *address):
+    """The first text or number of a file that is not called so already, and its address."""
+    for key, value in content.items():
+        if isinstance(value, dict):
+            if inner := leaf(value, *address, key):
+                return inner
+        elif isinstance(value, str | int | float) and not isinstance(value, bool):
+            return [*address, key]
+    return None
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_an_override__one_line_of_its_file(own, path):
+    copy, before = own / path.relative_to(ROOT), path.read_text().splitlines()
+    content = yaml.safe_load(path.read_text())
+    address = leaf({"experiments": content.get("experiments") or content})
+    address = address if "experiments" in content else address[1:]
+    apply_overrides(copy, [f"{'.'.join(address)}=other"])
+    lines = difflib.unified_diff(before, copy.read_text().splitlines(), n=0, lineterm="")
+    old, new = [line for line in lines if not line.startswith(("---", "+++", "@@"))]
+    assert (old[0], new[0]) == ("-", "+")
+    assert old[1:].lstrip().startswith(f"{address[-1]}: ") or f" {address[-1]}: " in old
+    assert f"{address[-1]}: other" in new
 
 
 def test_an_experiment_of_a_group_can_be_changed_by_its_name(own):
-    found = changed(own, "+experiments.flickr8k_fc7_sh.options.epochs=3")
+    override = "+experiments.flickr8k_fc7_sh.options.epochs=3"
+    found = changed(own, {"experiments/fne.yaml": [override]})
     assert {name: job["options"]["epochs"] for name, job in found.items()} == {"flickr8k_fc7_sh": 3}
 
 
 def test_an_address_that_does_not_exist_is_refused(own):
+    path = own / "experiments/fne.yaml"
     with pytest.raises(InvalidArgumentError):
-        apply_overrides(own, ["experiments.flickr8k_fc7_sh.options.epochs=3"])
-    assert own.read_text() == PATH.read_text()
+        apply_overrides(path, ["experiments.flickr8k_fc7_sh.options.epochs=3"])
+    assert path.read_text() == (ROOT / "experiments/fne.yaml").read_text()

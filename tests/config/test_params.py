@@ -91,7 +91,7 @@ MESSAGES = [
         | {"retrieval": "intra-modal"},
         ["tables.wiki: metrics", "no R@1, but mAP, mAP@50"],
     ),
-    (EXPERIMENT, TWICE, ["experiments.wiki_cca-5: 'dims' is in `grid` and in `search`"]),
+    (EXPERIMENT, TWICE, ["experiments.wiki_cca: 'dims' is in `grid` and in `search`"]),
     (
         EXPERIMENT,
         TWICE | {"search": {}, "published": TWICE["published"] | {"variant": "k={k}"}},

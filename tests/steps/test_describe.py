@@ -25,7 +25,7 @@ def test_an_experiment_has_each_option_with_its_address_and_meaning(described):
     title, header, *lines = described("wikipedia_462_sam_constant")
     assert title == ["wikipedia_462_sam_constant, of experiments.wikipedia_462"]
     assert header == ["option", "value", "where", "meaning"]
-    here = "experiments.wikipedia_462"
+    here = "experiments/sam.yaml:experiments.wikipedia_462"
     found = {line[0]: line[1:] for line in lines}
     for option, value, where in (
         ("dataset", "wikipedia_462", f"{here}.dataset"),
@@ -40,22 +40,31 @@ def test_an_experiment_has_each_option_with_its_address_and_meaning(described):
 
 def test_changes_of_the_dataset_are_shown(described):
     found = {line[0]: line[1:] for line in described("sam_margins_scenes_wrong_10_sam")[2:]}
-    where = "experiments.sam_margins_scenes.variants.wrong_10.changes.wrong_labels"
+    margins = "experiments/studies/margins.yaml:experiments.sam_margins_scenes"
+    where = f"{margins}.variants.wrong_10.changes.wrong_labels"
     assert found["changes.wrong_labels"][:2] == ["0.1", where]
     assert not any(name.startswith("changes.imbalance") for name in found)
 
 
 @pytest.mark.parametrize(
-    ("name", "alone"),
+    ("name", "file", "alone"),
     [
-        ("wikipedia_462_sam", True),
-        ("flickr30k_fc7_mh", False),
-        ("wikipedia_462_schedule-0_0-0_2", False),
+        ("wikipedia_462_sam", "experiments/sam.yaml", True),
+        ("flickr30k_fc7_mh", "", False),
+        ("wikipedia_462_schedule-0_0-0_2", "", False),
     ],
 )
-def test_an_experiment_of_a_group_has_the_address_that_changes_it_alone(described, name, alone):
-    address = f"+experiments.{name}.options.<option>=<value>"
+def test_an_experiment_of_a_group_has_the_address_that_changes_it_alone(
+    described, name, file, alone
+):
+    address = f"dvc exp run -S {file}:+experiments.{name}.options.<option>=<value>"
     assert any(address in " ".join(line) for line in described(name)) == alone
+
+
+def test_an_experiment__an_override_ready_to_paste(described):
+    lines = [" ".join(line) for line in described("wikipedia_sam")]
+    command = "dvc exp run -S experiments/sam.yaml:experiments.wikipedia_462.seeds=5"
+    assert f"to change a value: {command}" in lines
 
 
 @pytest.mark.parametrize(("name", "key"), [("pascal_cca", "label"), ("pascal_ccl", "published")])

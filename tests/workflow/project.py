@@ -15,10 +15,13 @@ from typing import Any
 
 import yaml
 
+from crossmodal.config.overlays import read_files
+
 ROOT = Path(__file__).parents[2]
 PHASES = ("acquired", "prepared", "extracted", "trained", "evaluated", "all")
 RULE = re.compile(r"^(?:local)?rule (\w+):$", re.MULTILINE)
 CODE = ("Snakefile", "rules", "src", "profiles", "envs", "dvc.yaml", ".gitignore", ".dvc")
+EXPERIMENTS = ("tables", "figures", "experiments")
 NOT_CODE = shutil.ignore_patterns("cache", "tmp", "config.local", "*.pyc.*")  # half compiled
 
 PARAMS = {
@@ -98,11 +101,16 @@ class Project:
         self.folder = folder
 
     def params(self) -> dict:
-        return yaml.safe_load((self.folder / "params.yaml").read_text())
+        return read_files([self.folder / "params.yaml"])
 
     def write_params(self, params: dict) -> None:
-        text = yaml.dump(params, Dumper=PlainDumper, sort_keys=False)
-        (self.folder / "params.yaml").write_text(text)
+        """Write all sections, each into the file where the project has it."""
+        (self.folder / "experiments").mkdir(exist_ok=True)
+        own = {key: value for key, value in params.items() if key not in EXPERIMENTS}
+        shown = {key: value for key, value in params.items() if key in EXPERIMENTS}
+        for name, content in (("params.yaml", own), ("experiments/all.yaml", shown)):
+            text = yaml.dump(content, Dumper=PlainDumper, sort_keys=False)
+            (self.folder / name).write_text(text)
 
     def start(self, *command: str) -> subprocess.Popen:
         """Start a command in a process group of its own."""

@@ -10,7 +10,9 @@ import typer
 import yaml
 
 from crossmodal.cli.binding import command
+from crossmodal.config.overlays import own_files
 
+PARAMS = Path("params.yaml")
 app = typer.Typer()
 cleaning = typer.Typer(help="Remove what can be made or downloaded again.")
 app.add_typer(cleaning, name="clean")
@@ -18,12 +20,13 @@ runs = functools.partial(command, app)
 
 
 def _keys(*sections: str) -> Iterator[str]:
-    """Keys of some sections of params.yaml, to complete what is typed; it may be unfinished."""
-    try:
-        said = yaml.load(Path("params.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
-        yield from (str(key) for section in sections for key in said[section])
-    except (OSError, ValueError, LookupError, TypeError, yaml.YAMLError):
-        return
+    """Yield keys of some sections of the project's files, which may be unfinished."""
+    for path in own_files(PARAMS):
+        try:
+            content = yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
+            yield from (str(key) for section in sections for key in content.get(section, ()))
+        except (OSError, ValueError, AttributeError, TypeError, yaml.YAMLError):
+            continue
 
 
 def _datasets(incomplete: str) -> list[str]:
@@ -42,7 +45,6 @@ Overlays = Annotated[
         "--configfile", help="A file laid over it, as for Snakemake; may be given several times."
     ),
 ]
-PARAMS = Path("params.yaml")
 Place = Annotated[
     Path | None,
     typer.Option(

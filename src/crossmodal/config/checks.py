@@ -97,13 +97,13 @@ class Checks:
             member(figure.direction, both, f"{where}.direction")
 
     def _check_experiment(self, name: str) -> None:
-        spec, where = self.params.experiments[name], f"experiments.{name}"
+        spec, where = self.params.experiments[name], self.params.address_of(name)
         member(spec.dataset, self.params.datasets, f"{where}.dataset")
         member(spec.method, self.params.methods, f"{where}.method")
         for modality, feature in spec.views.items():
             member(feature, self.params.features, f"{where}.views.{modality}")
         if reason := self._reason(spec):
-            self.facts.broken[where] = reason
+            self.facts.broken[f"experiments.{name}"] = reason
             return
         for modality, feature in spec.views.items():
             described = self.facts.features[feature].modality

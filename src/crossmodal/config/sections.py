@@ -77,7 +77,7 @@ class Sections(Strict):
                 names = [member_name(name, chosen) for chosen in combinations(spec.grid)]
                 if twice := [m for m in names if m in self._experiments or names.count(m) > 1]:
                     raise CrossmodalError(
-                        f"params.yaml: experiments: a grid makes {twice[0]!r} again"
+                        f"params.yaml: experiments.{group}: a grid makes {twice[0]!r} again"
                     )
                 try:
                     self._experiments |= spec.members(name)
@@ -131,6 +131,10 @@ class Sections(Strict):
     def layers_of(self, experiment: str) -> Layers:
         """What is said of an experiment, with the address of each part."""
         return self._layers[experiment]
+
+    def address_of(self, experiment: str) -> str:
+        """Return the address of an experiment, or of the row of a group that it is."""
+        return self._layers[experiment][0][0]
 
     def plugin(self, kind: str, name: str) -> dict[str, Any]:
         """File name and options of one entry of `datasets`, `features` or `methods`."""

@@ -1,5 +1,6 @@
 """What YAML allows and params.yaml must not hold: lost without a word, or no plain data."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,15 @@ import yaml
 from crossmodal.errors import CrossmodalError
 
 DEEPEST = 50  # lists and mappings inside of each other; parsers crash on some thousands
+
+
+def line_of(path: Path, address: Sequence[str]) -> int:
+    """Return the line of a key, given the keys that lead to it."""
+    node, line = yaml.compose(path.read_text(encoding="utf-8"), yaml.CSafeLoader), 0
+    for name in address:
+        key, node = next(pair for pair in node.value if pair[0].value == str(name))
+        line = key.start_mark.line + 1
+    return line
 
 
 def read_yaml(path: Path) -> Any:

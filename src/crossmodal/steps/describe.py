@@ -1,7 +1,7 @@
 """Explain an entry of params.yaml: what holds for it, where it is said, and what it means."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
 from types import NoneType
@@ -12,12 +12,13 @@ from pydantic.fields import FieldInfo
 from crossmodal.config import plugins
 from crossmodal.config.experiment import Settings
 from crossmodal.config.groups import Layers, based
-from crossmodal.config.overlays import read_files
+from crossmodal.config.overlays import origins, read_files
 from crossmodal.config.params import Params, read
 from crossmodal.data.changes import Changes
 from crossmodal.errors import CrossmodalError, unknown
 from crossmodal.io.text_table import print_table
 
+Row = tuple[str, ...]  # of a table
 SETTINGS = ("label", "dataset", "relevance", "method", "seeds", "searched_by", "gpus")
 GROUP = ("experiment", "row", "method", "dataset")
 EXPERIMENT = ("option", "value", "where", "meaning")
@@ -37,20 +38,24 @@ def describe(name: str, path: Path, overlays: Sequence[Path] = ()) -> None:
     Raises:
         CrossmodalError: If there is no such entry; the message has those of similar names.
     """
-    params, written = read(path, *overlays), read_files([path, *overlays])
+    files = [path, *overlays]
+    params, written = read(*files), read_files(files)
     kinds = [kind for kind in plugins.BASES if name in getattr(params, kind)]
     made = [e for e in params.experiments if is_of(params, e, name)]
     if name in params.experiments:
         of = params.layers_of(name)[0][0].split(".")[1]
-        print_table(f"{name}, of experiments.{of}", EXPERIMENT, experiment(params, written, name))
-        print(_alone(params, name))
+        rows = [*_placed(experiment(params, written, name), files)]
+        print_table(f"{name}, of experiments.{of}", EXPERIMENT, rows)
+        value, where = next(row[1:3] for row in rows if row[0] == "seeds")
+        print(f"to change a value: dvc exp run -S {where}={value}")
+        print(_alone(params, name, _relative(origins(files)(f"experiments.{of}"), path)))
     elif made:
         print_table(f"experiments.{name}: {len(made)} experiments", GROUP, group(params, made))
         print()
     for kind in kinds:
         plugin = plugins.load(kind, params.plugin(kind, name)["plugin"])
         title = f"{kind}.{name}: {plugins.summary(plugin)}"
-        print_table(title, ENTRY, entry(params, written, kind, name))
+        print_table(title, ENTRY, _placed(entry(params, written, kind, name), files))
         print()
         if kind == "features":
             _print_layers(params, name)
@@ -66,14 +71,14 @@ def is_of(params: Params, experiment: str, name: str) -> bool:
     return name in (experiment, at[1]) or experiment.startswith(f"{name}-")
 
 
-def group(params: Params, made: list[str]) -> Iterator[tuple[str, ...]]:
+def group(params: Params, made: list[str]) -> Iterator[Row]:
     """Each experiment of a group: its name, row, method and dataset."""
     for name in made:
         spec = params.experiments[name]
         yield name, spec.row(), spec.method, spec.dataset
 
 
-def experiment(params: Params, written: Any, name: str) -> Iterator[tuple[str, ...]]:
+def experiment(params: Params, written: Any, name: str) -> Iterator[Row]:
     """What holds for an experiment: key, value, address and meaning of each of its settings."""
     spec, layers, job = params.experiments[name], params.layers_of(name), params.fit_job(name)
     fields = Settings.model_fields
@@ -102,7 +107,7 @@ def experiment(params: Params, written: Any, name: str) -> Iterator[tuple[str, .
         yield f"options.{key}", _shown(value), at, _meaning(options[key])
 
 
-def entry(params: Params, written: Any, kind: str, name: str) -> Iterator[tuple[str, ...]]:
+def entry(params: Params, written: Any, kind: str, name: str) -> Iterator[Row]:
     """What holds for a method, feature or dataset: option, type, value, address and meaning."""
     found = params.plugin(kind, name)
     fields = plugins.load(kind, found["plugin"]).Options.model_fields
@@ -141,11 +146,25 @@ def type_name(annotation: Any) -> str:
     return f"map of {', '.join(fields)}" if fields else TYPES.get(annotation, "any")
 
 
-def _alone(params: Params, name: str) -> str:
-    """How to change an experiment of a group, but no other."""
+def _placed(rows: Iterable[Row], files: Sequence[Path]) -> Iterator[Row]:
+    """Yield rows with addresses that `dvc exp run -S` takes, with the file if not params.yaml."""
+    origin = origins(files)
+    for *row, at, meaning in rows:
+        path = origin(at)
+        yield *row, at if path == files[0] else f"{_relative(path, files[0])}:{at}", meaning
+
+
+def _relative(path: Path, params: Path) -> Path:
+    """Return the path from the folder of params.yaml, or as it is outside of it."""
+    return path.relative_to(params.parent) if path.is_relative_to(params.parent) else path
+
+
+def _alone(params: Params, name: str, path: Path) -> str:
+    """Return how to change an experiment of a group, but no other."""
     if params.experiments[name].grid or name in params.groups:
         return ""
-    return f"to change it alone: dvc exp run -S +experiments.{name}.options.<option>=<value>\n"
+    address = f"{path}:+experiments.{name}.options.<option>=<value>"
+    return f"to change it alone: dvc exp run -S {address}\n"
 
 
 def _origin(layers: Layers, key: str, part: str = "", below: str | None = None) -> str:

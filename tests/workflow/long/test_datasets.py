@@ -8,9 +8,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import yaml
 
 from tests.datasets import layouts
+from tests.project_params import CONTENT
 from tests.workflow.project import new_project
 
 ROOT = Path(__file__).parents[3]
@@ -51,7 +51,7 @@ class Colour(Feature):
 
 def params():
     """One table for each layout; features and methods are those of the project's params.yaml."""
-    full = yaml.safe_load((ROOT / "params.yaml").read_text())
+    full = CONTENT
     tables = {name: layout.TABLE for name, layout in LAYOUTS.items()}
     return {
         "suite": "all",

@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 from crossmodal.io.files import read_json
+from tests.project_params import CONTENT
 from tests.workflow.project import new_project
 
 ROOT = Path(__file__).parents[3]
@@ -20,7 +21,7 @@ def edges(text):
 
 def test_the_rule_graph_in_the_documents_is_the_one_snakemake_draws(tmp_path):
     project = new_project(tmp_path / "project")
-    (project.folder / "params.yaml").write_text((ROOT / "params.yaml").read_text())
+    project.write_params(CONTENT)
     drawn = edges(project.run("--rulegraph", "mermaid-js", "--config", "suite=real"))
     assert len(drawn) > 10
     document = (ROOT / "docs/workflow.md").read_text()

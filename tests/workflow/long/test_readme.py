@@ -9,6 +9,7 @@ import yaml
 from PIL import Image
 
 from crossmodal.steps.init import has_encoder
+from tests.project_params import CONTENT
 
 ROOT = Path(__file__).parents[3]
 
@@ -83,7 +84,7 @@ def test_your_own_data_work_as_the_readme_says(fresh, monkeypatch):
     (items,), (holiday,) = ITEMS.findall(readme), HOLIDAY.findall(readme)
     ((init, target),), (loaded,) = COMMANDS.findall(readme), LOADED.findall(readme)
     write_holiday(fresh.folder / "holiday", items)
-    fresh.write_params(yaml.safe_load((ROOT / "params.yaml").read_text()) | {"seeds": 1})
+    fresh.write_params(CONTENT | {"seeds": 1})
     fresh.record()
     fresh.call("crossmodal", *init.split())
     texts = "sentence_item" if has_encoder() else "bow_item"  # README's are without the extra
