@@ -90,7 +90,19 @@ def test_both_images_install_the_same_way():
         assert step in commands(APPTAINER)
     assert f"-r {lock.MAIN} -c {lock.CUDA}" in docker
     for path in (DOCKER, APPTAINER):
-        assert "MPLCONFIGDIR=/tmp/matplotlib\n" in path.read_text()
+        assert "MPLCONFIGDIR=/tmp/matplotlib XDG_CACHE_HOME=/tmp/cache\n" in path.read_text()
+
+
+def test_jobs_run_as_a_user_in_the_image_of_docker():
+    *_, last = re.findall(r"^USER (.*)$", DOCKER.read_text(), re.MULTILINE)
+    assert last not in ("root", "0")
+    assert f"--create-home {last}" in commands(DOCKER)
+
+
+def test_actions_are_pinned_by_commit():
+    used = re.findall(r"uses: (\S+)", (ROOT / ".github/workflows/ci.yml").read_text())
+    assert used
+    assert all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", action) for action in used)
 
 
 def test_packages_for_processors_leave_room_in_an_image_of_2500_megabytes():
