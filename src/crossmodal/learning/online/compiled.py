@@ -1,18 +1,44 @@
 """How the kernels are compiled, and what they share."""
 
 import hashlib
+import os
+import tempfile
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 from numba import config, njit
 
-# numba notices a change of a kernel's own file only, so all kernels' source names the folder
-_sources = sorted(Path(__file__).parent.glob("*.py"))
-_hash = hashlib.sha256(b"".join(path.read_bytes() for path in _sources)).hexdigest()[:16]
-config.CACHE_DIR = str(Path(__file__).parent / "__pycache__" / f"kernels-{_hash}")
+HERE = Path(__file__).parent
+# numba's own variable, beside the sources, the user's cache: an image may have none of them
+PLACES = (
+    os.environ.get("NUMBA_CACHE_DIR", ""),
+    HERE / "__pycache__",
+    Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "crossmodal"),
+)
+
+
+def cache(places: Iterable[str | Path]) -> str:
+    """Return a folder for compiled kernels in the first place that can be written; "" for none."""
+    # numba notices a change of a kernel's own file only, so all kernels' source names the folder
+    sources = b"".join(path.read_bytes() for path in sorted(HERE.glob("*.py")))
+    name = f"kernels-{hashlib.sha256(sources).hexdigest()[:16]}"
+    for place in filter(None, places):
+        with suppress(OSError, RuntimeError):  # the latter without a home
+            folder = Path(place).expanduser() / name
+            folder.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=folder).close()
+            return str(folder)
+    return ""
+
+
+config.CACHE_DIR = cache(PLACES)
 
 # sums may be reordered, which lets them run in SIMD lanes; NaN and infinity keep their meaning
-compiled = njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+compiled = njit(
+    cache=bool(config.CACHE_DIR), error_model="numpy", fastmath={"reassoc", "contract", "nsz"}
+)
 
 
 @compiled
