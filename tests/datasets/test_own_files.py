@@ -1,6 +1,9 @@
+import re
+from pathlib import Path
+
 import pytest
 
-from crossmodal.datasets._own_files import files_of, items_of
+from crossmodal.datasets._own_files import OUTSIDE, files_of, items_of
 from crossmodal.errors import CrossmodalError
 
 
@@ -72,14 +75,91 @@ def test_two_pictures_of_one_name_keep_their_suffixes(look):
 def test_rows_are_captions_and_the_first_one_has_what_belongs_to_the_item(look):
     items = look("x/a.jpg", "x/a.txt", "x/a.wav", "y/b.jpg", x_a_txt="one\ntwo\n")
     assert list(items["x/a"].rows()) == [
-        ("x/a", "x/a.jpg", "one", "x/a.wav", "x"),
-        ("x/a", "", "two", "", ""),
+        ("x/a", "x/a.jpg", "one", "x/a.wav", "x", ""),
+        ("x/a", "", "two", "", "", ""),
     ]
 
 
-def test_hidden_files_are_not_looked_at_and_a_folder_without_media_says_what_it_has(look):
-    with pytest.raises(CrossmodalError, match=r"neither pictures.*but 2 \.pdf, 1 no suffix"):
-        look("a.pdf", "b.pdf", "README", ".thumbnails/a.jpg")
+def test_a_folder_without_media_says_what_it_has(look):
+    with pytest.raises(CrossmodalError, match=r"neither pictures .*nor sound files") as caught:
+        look("a.pdf", "b.pdf", "c.m4a", "README", ".thumbnails/a.jpg")
+    for line in (
+        r"2 \.pdf, not read, such as 'a\.pdf', 'b\.pdf'; convert them: .*pdftotext",
+        r"1 \.m4a, not read, such as 'c\.m4a'; convert them: .*ffmpeg",
+        r"1 files of other kinds, not read, such as 'README'",
+        r"1 hidden, or of the system, such as '\.thumbnails'",
+    ):
+        assert re.search(line, str(caught.value))
+
+
+def test_an_empty_folder_says_so(look):
+    with pytest.raises(CrossmodalError, match=r"neither pictures.*, but\n  nothing"):
+        look()
+
+
+def test_texts_of_which_none_belongs_to_a_picture_are_refused(look):
+    with pytest.raises(CrossmodalError, match=r"2 texts that belong .*'x\.txt', 'y\.txt'; call"):
+        look("red ball.jpg", "x.txt", "y.txt")
+
+
+def test_sounds_of_which_none_belongs_to_a_picture_are_refused(look):
+    with pytest.raises(CrossmodalError, match=r"1 sound files that belong to none of the pictures"):
+        look("red ball.jpg", "a.wav")
+
+
+def test_what_a_readme_says_is_no_caption_that_is_lost(look):
+    assert [*look("red ball.jpg", "README.txt", "Licence.TXT")] == ["red ball"]
+
+
+def test_texts_and_sounds_that_belong_to_no_picture_are_left_out(tmp_path):
+    for name in ("a.jpg", "a.txt", "b.txt", "c.txt", "a.wav", "d.wav"):
+        (tmp_path / name).write_text("of it")
+    files = files_of(tmp_path)
+    (item,) = items_of(tmp_path, files)
+    assert (item.text, item.speech, item.described) == (["of it"], ["a.wav"], True)
+    assert [[*map(str, paths)] for paths in files.left_out.values()] == [
+        ["b.txt", "c.txt"],
+        ["d.wav"],
+    ]
+
+
+def test_all_texts_of_an_item_are_captions_in_natural_order(look, tmp_path):
+    for number in (10, 2, 1):
+        (tmp_path / f"a_{number}.txt").write_text(f"text {number}\nsame\n")
+        (tmp_path / f"a_{number}.wav").touch()
+    item = look("a.jpg")["a"]
+    assert item.text == ["text 1", "same", "text 2", "text 10"]
+    assert item.speech == ["a_1.wav", "a_2.wav", "a_10.wav"]
+
+
+def test_items_outside_of_the_folders_of_splits_are_left_out(tmp_path):
+    for name in ("train/a b.jpg", "test/b c.jpg", "misc/c d.jpg"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).touch()
+    files = files_of(tmp_path)
+    items = items_of(tmp_path, files)
+    assert [(item.id, item.split) for item in items] == [
+        ("test/b c", "test"),
+        ("train/a b", "train"),
+    ]
+    assert files.left_out == {f"pictures {OUTSIDE}": [Path("misc/c d.jpg")]}
+
+
+def test_a_path_is_written_so_that_a_csv_keeps_it(look):
+    items = look(" a.jpg", "data:b.jpg", "c.jpg")
+    assert [item.image for item in items.values()] == ["./ a.jpg", "c.jpg", "./data:b.jpg"]
+
+
+def test_a_picture_of_a_format_that_is_not_installed_is_named(look, monkeypatch):
+    monkeypatch.setattr("crossmodal.datasets._own_files.formats", lambda: ("JPEG",))
+    with pytest.raises(CrossmodalError, match=r"1 \.heic, not read yet.*crossmodal\[heic\]"):
+        look("a.HEIC")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_texts_may_be_marked_as_unicode(look, tmp_path, encoding):
+    (tmp_path / "a.txt").write_text("Käse\r\n", encoding=encoding)
+    assert look("a.jpg")["a"].text == ["Käse"]
 
 
 def test_a_text_in_another_encoding_is_named(look, tmp_path):

@@ -1,5 +1,12 @@
+import bisect
+import contextlib
 import csv
+import io
+import itertools
+import os
 import re
+import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +16,8 @@ from crossmodal.config import params
 from crossmodal.errors import CrossmodalError
 from crossmodal.steps.init import init
 from tests.project_params import PATH
+
+SECTIONS = ("datasets", "experiments", "tables")
 
 
 @pytest.fixture
@@ -100,6 +109,39 @@ def test_a_csv_is_used_as_it_is(begin, tmp_path):
     assert '"holiday/my.csv"' in (tmp_path / "holiday.yaml").read_text()
 
 
+def test_files_that_a_csv_does_not_name_are_left_out(begin, tmp_path):
+    table = tmp_path / "holiday/items.csv"
+    table.parent.mkdir()
+    table.write_text("id,image,text\na,cafe\u0301.jpg,x\nb,sub\\b.jpg,y\n", encoding="utf-8")
+    printed = begin("caf\u00e9.jpg", "sub/b.jpg", "c.jpg", "d.m4a", "sub/exif.csv")
+    assert "read holiday/items.csv: 2 items\n" in printed
+    assert "1 pictures that holiday/items.csv does not name, such as 'c.jpg'\n" in printed
+    assert "1 .m4a, not read, such as 'd.m4a'" in printed
+    assert "1 CSVs of another shape or in a sub-folder, not read, such as 'sub/exif.csv'" in printed
+
+
+def test_a_csv_of_another_shape_is_named_and_not_used(begin, tmp_path):
+    table = tmp_path / "holiday/exif.csv"
+    table.parent.mkdir()
+    table.write_text("filename,width\na.jpg,3\n")
+    printed = begin(*pictures())
+    assert "12 items; modalities image and text" in printed
+    assert "1 CSVs of another shape or in a sub-folder, not read, such as 'exif.csv'" in printed
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+@pytest.mark.parametrize(
+    "header", ["ID,Image,Text", "sep=;\nid;image;text;;", '"","id","image","text"']
+)
+def test_a_csv_as_programs_save_it_is_a_table(begin, tmp_path, encoding, header):
+    table = tmp_path / "holiday/my.csv"
+    table.parent.mkdir()
+    names = header.splitlines()[-1]
+    row = names.replace('""', "0").lower().replace("image", "a.jpg")
+    table.write_text(f"{header}\n{row}\n", encoding=encoding)
+    assert "read holiday/my.csv: 1 items\n" in begin("a.jpg")
+
+
 def test_a_csv_without_the_columns_is_refused_and_nothing_is_written(begin, tmp_path):
     (tmp_path / "holiday").mkdir()
     (tmp_path / "holiday/my.csv").write_text("id,text\na,x\n")
@@ -120,7 +162,10 @@ def test_nothing_is_overwritten_and_a_name_that_is_taken_is_refused(begin, tmp_p
 def test_items_that_lack_what_most_have_are_left_out_with_a_word(begin):
     printed = begin(*pictures(), "IMG_1.jpg", "IMG_2.jpg")
     assert "12 items; " in printed
-    assert "2 left out, which lack one" in printed
+    assert (
+        "left out:\n  2 items that lack image or text, such as 'IMG_1.jpg', 'IMG_2.jpg'\n"
+        in printed
+    )
 
 
 def test_too_little_is_refused_with_what_to_do(begin, tmp_path):
@@ -136,6 +181,118 @@ def test_a_folder_of_the_project_is_kept_out_of_git(begin, tmp_path):
     (tmp_path / "beach/.gitignore").write_text("mine")
     begin(*pictures(), folder="beach")
     assert (tmp_path / "beach/.gitignore").read_text() == "mine"
+
+
+def test_folders_of_splits_become_a_column_and_are_said(begin, tmp_path):
+    names = [
+        f"{split}/{label}/dog {n}.jpg"
+        for n in range(4)
+        for split in ("train", "val", "test")
+        for label in ("sea", "alps")
+    ]
+    printed = begin(*names)
+    assert "splits, as the folders say: 8 train, 8 validation, 8 test\n" in printed
+    assert "2 labels" in printed
+    with (tmp_path / "holiday/items.csv").open() as stream:
+        rows = list(csv.DictReader(stream))
+    assert {(row["labels"], row["split"], row["image"].split("/")[0]) for row in rows} == {
+        (label, split, folder)
+        for label in ("sea", "alps")
+        for split, folder in (("train", "train"), ("validation", "val"), ("test", "test"))
+    }
+
+
+def test_a_folder_that_cannot_be_written_gets_its_csv_elsewhere(begin, tmp_path, monkeypatch):
+    access = os.access
+    monkeypatch.setattr(
+        os, "access", lambda path, mode: path.name != "holiday" and access(path, mode)
+    )
+    for _ in range(2):  # the second call finds the CSV of the first
+        printed = begin(*pictures())
+        assert "holiday cannot be written: `root` in holiday.yaml" in printed
+    assert [path.suffix for path in (tmp_path / "holiday").iterdir()] == [".jpg"] * 12
+    assert sorted(path.name for path in (tmp_path / "holiday_table").iterdir()) == [
+        ".gitignore",
+        "items.csv",
+    ]
+    said = yaml.safe_load(Path("holiday.yaml").read_text())["datasets"]["holiday"]
+    assert (said["csv"], said["root"]) == ("holiday_table/items.csv", "holiday")
+
+
+@pytest.mark.parametrize("name", ["2024", "2024_05", "no", "1e3", "null", "_x"])
+def test_a_name_that_yaml_reads_otherwise_stays_a_name(begin, name):
+    begin(*pictures(), name=name)
+    assert [spec.dataset for spec in experiments(name)] == [name]
+
+
+@pytest.mark.parametrize("name", ["-x", "a b", "ä", "a/b", "..", "a\n"])
+def test_a_name_that_commands_or_files_cannot_have_is_refused(begin, name):
+    with pytest.raises(CrossmodalError, match="--name"):
+        begin(*pictures(), name=name)
+
+
+@pytest.mark.parametrize(
+    ("folder", "name"),
+    [
+        *(("über's", "uber_s"), ("-rf", "rf"), ("写真", "own"), ("a" * 255, "a" * 60)),
+        *(("My Photos (2)", "My_Photos_2"), ("Screen\u202fshots", "Screen_shots")),
+    ],
+)
+def test_a_folder_of_any_name_gives_a_name(begin, tmp_path, folder, name):
+    begin(*pictures(), folder=folder)
+    said = yaml.safe_load((tmp_path / f"{name}.yaml").read_text(encoding="utf-8"))
+    assert said["datasets"][name]["csv"] == f"{folder}/items.csv"
+
+
+def test_the_same_call_again_ends_alike(begin, tmp_path):
+    first = begin(*pictures())
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    again = begin()
+    assert before == {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert first.splitlines()[-2:] == again.splitlines()[-2:]
+
+
+def ends(run, last):
+    """Run in a child process that is killed at its call number `last`; true if it ended before."""
+    child = os.fork()
+    if not child:
+        number = itertools.count()
+        sys.setprofile(lambda *_: next(number) >= last and os.kill(os.getpid(), signal.SIGKILL))
+        with contextlib.redirect_stdout(io.StringIO()):
+            run()
+        os._exit(0)
+    return os.waitpid(child, 0)[1] == 0
+
+
+def test_a_call_after_a_kill_at_any_moment_ends_as_undisturbed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("crossmodal.steps.init.read_files", lambda _: {key: {} for key in SECTIONS})
+    for name in pictures(12, "sea", "alps"):
+        (tmp_path / "holiday" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "holiday" / name).touch()
+    paths = [*map(Path, ("holiday/.gitignore", "holiday/items.csv", "holiday.yaml"))]
+
+    def begin():
+        init(Path("holiday"), None, PATH)
+
+    def written():
+        return {path: path.read_bytes() for path in paths if path.exists()}
+
+    def ends_anew(last):
+        for path in paths:
+            path.unlink(missing_ok=True)
+        return ends(begin, last)
+
+    begin()
+    whole, states = written(), set()
+    last = bisect.bisect_left(range(1 << 16), True, key=ends_anew)  # calls of a whole run
+    for moment in range(0, last, max(1, last // 50)):
+        assert not ends_anew(moment)
+        assert written().items() <= whole.items()  # each file is complete or absent
+        states.add(len(written()))
+        begin()
+        assert written() == whole
+    assert states >= {0, 2}
 
 
 def test_a_folder_elsewhere_gets_no_such_file(begin, tmp_path, monkeypatch):

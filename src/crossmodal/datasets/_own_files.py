@@ -1,23 +1,22 @@
-"""What a folder of a user's own files holds, and a CSV of it for the dataset `folder`."""
+"""Items of a user's own files, for a CSV of the dataset `folder`."""
 
-import re
-from collections import Counter
+import codecs
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from pathlib import Path
 
+from crossmodal.datasets._own_labels import places
+from crossmodal.datasets._own_names import belonging, ids, words
+from crossmodal.datasets._unread import listed, reason
 from crossmodal.errors import CrossmodalError
+from crossmodal.io.folders import list_files
+from crossmodal.io.image_files import formats
+from crossmodal.io.suffixes import PICTURES, SUFFIXES
 
-KINDS = {
-    "pictures": "jpg jpeg png gif bmp tif tiff webp ppm avif heic heif",
-    "sound files": "wav flac ogg oga opus mp3 aif aiff au",
-    "texts": "txt",
-}
-KIND_OF = {f".{suffix}": kind for kind, suffixes in KINDS.items() for suffix in suffixes.split()}
-# of cameras and telephones, which do not describe what is seen or said
-SERIAL = {"img", "image", "dsc", "dscn", "dscf", "pxl", "photo", "picture", "screenshot", "video"}
-SERIAL |= {"mvi", "scan", "rec", "recording", "audio", "track", "copy", "whatsapp", "edited"}
+NOUNS = {"image": "pictures", "speech": "sound files", "text": "texts"}
+ABOUT = {"readme", "license", "licence", "copying", "notice", "credits", "changelog"}
+OUTSIDE = "outside of the folders of splits; move them into one"
 
 
 @dataclass
@@ -25,11 +24,13 @@ class OwnItem:
     """A picture or, where there are none, a sound file, with what belongs to it.
 
     Args:
-        id: Its path without the suffix.
+        id: Its path without the suffix, as far as that is unique.
         image: Path of the picture, from the folder; empty if there is none.
         text: Its captions.
         speech: Paths of its sound files.
         label: Name of its sub-folder; empty if all items are in one.
+        split: 'train', 'validation' or 'test'; empty if its folders do not say it.
+        described: Its captions are lines of texts, not the words of its name.
     """
 
     id: str
@@ -37,94 +38,130 @@ class OwnItem:
     text: list[str] = field(default_factory=list)
     speech: list[str] = field(default_factory=list)
     label: str = ""
+    split: str = ""
+    described: bool = False
 
     def has(self) -> set[str]:
-        """The modalities that it has something of."""
+        """Return the modalities that it has something of."""
         return {m for m in ("image", "text", "speech") if getattr(self, m)}
 
-    def rows(self) -> Iterator[tuple[str, str, str, str, str]]:
-        """A row for each caption: id, image, text, sound file and label."""
+    def rows(self) -> Iterator[tuple[str, str, str, str, str, str]]:
+        """Return a row for each caption: id, image, text, sound file, label and split."""
         captions = zip_longest(self.text, self.speech, fillvalue="")
         for number, (text, sound) in enumerate(captions):
-            image, label = ("", "") if number else (self.image, self.label)
-            yield self.id, image, text, sound, label
+            image, label, split = ("", "", "") if number else (self.image, self.label, self.split)
+            yield self.id, image, text, sound, label, split
 
 
-def files_of(folder: Path) -> dict[str, list[Path]]:
-    """Files below a folder by kind, as paths from the folder; hidden ones are left out.
+@dataclass
+class OwnFiles:
+    """Files below a folder, as paths from it.
+
+    Args:
+        read: Of each modality.
+        left_out: By the reason why they are not read: 'what; advice'.
+    """
+
+    read: dict[str, list[Path]]
+    left_out: dict[str, list[Path]]
+
+    def counts(self) -> str:
+        """Return how many there are of each kind, in words."""
+        return ", ".join(f"{len(paths)} {NOUNS[m]}" for m, paths in self.read.items() if paths)
+
+
+def files_of(folder: Path) -> OwnFiles:
+    """List the files below a folder by what they hold."""
+    listing = list_files(folder)
+    files = OwnFiles({modality: [] for modality in NOUNS}, {})
+    for path in listing.files:
+        if modality := _modality(path):
+            files.read[modality].append(path)
+        else:
+            files.left_out.setdefault(reason(folder, path), []).append(path)
+    files.left_out |= listing.left_out
+    return files
+
+
+def _modality(path: Path) -> str:
+    """Return what a file holds; empty if it is not read."""
+    suffix = path.suffix.lower()
+    if suffix in PICTURES["HEIF"] and "HEIF" not in formats():
+        return ""
+    if suffix in SUFFIXES["text"] and path.stem.lower() in ABOUT:
+        return ""
+    return next((m for m in NOUNS if suffix in SUFFIXES[m]), "")
+
+
+def items_of(folder: Path, files: OwnFiles) -> list[OwnItem]:
+    """Return the items of a folder; what belongs to none is added to what is left out.
+
+    Captions are the lines of an item's texts, or else the words of the file's name, or else its
+    label.
 
     Raises:
-        CrossmodalError: If there are neither pictures nor sound files.
+        CrossmodalError: If there are neither pictures nor sound files, or texts or sound files of
+            which none belongs to an item.
     """
-    paths = (path.relative_to(folder) for path in sorted(folder.rglob("*")) if path.is_file())
-    seen = [path for path in paths if not any(part.startswith(".") for part in path.parts)]
-    found: dict[str, list[Path]] = {kind: [] for kind in KINDS}
-    for path in seen:
-        if kind := KIND_OF.get(path.suffix.lower()):
-            found[kind].append(path)
-    if not (found["pictures"] or found["sound files"]):
-        others = Counter(path.suffix.lower() or "no suffix" for path in seen)
-        have = ", ".join(f"{count} {suffix}" for suffix, count in others.most_common(5))
-        raise CrossmodalError(
-            f"{folder}: neither pictures ({KINDS['pictures']}) nor sound files "
-            f"({KINDS['sound files']}), but {have or 'nothing'}"
-        )
-    return found
-
-
-def items_of(folder: Path, found: dict[str, list[Path]]) -> list[OwnItem]:
-    """The items of a folder, from its files by kind.
-
-    Sound files and texts belong to the picture of the same name, in its folder or in another one.
-    Captions are the lines of the texts, or else the words of the file's name, or else its label.
-    """
-    kind = "pictures" if found["pictures"] else "sound files"
-    mates = {"texts": _by_name(found["texts"])}
-    mates["sound files"] = _by_name(found["sound files"]) if kind == "pictures" else {}
-    paths = found[kind]
-    folders = {path.parent for path in paths}
-    repeated = Counter(path.with_suffix("") for path in paths)
-    stems = Counter(path.stem for path in paths)
+    main = next((m for m in ("image", "speech") if files.read[m]), None)
+    if not main:
+        raise _no_media(folder, files)
+    paths = files.read[main]
+    place, named = places(paths), ids(paths)
+    texts = _mates("text", main, folder, files)
+    sounds = _mates("speech", main, folder, files) if main == "image" else {}
+    if any(place[path].split for path in paths):
+        outside = [path for path in paths if not place[path].split]
+        files.left_out |= {f"{NOUNS[main]} {OUTSIDE}": outside} if outside else {}
+        paths = [path for path in paths if place[path].split]
     items = []
     for path in paths:
-        bare = path.with_suffix("")
-        names = [str(bare), *([path.stem] if stems[path.stem] == 1 else [])]
-        item = OwnItem((path if repeated[bare] > 1 else bare).as_posix())
-        item.label = path.parent.name if len(folders) > 1 else ""
-        sounds = [path] if kind == "sound files" else _first(mates["sound files"], names)
-        item.speech = [sound.as_posix() for sound in sounds]
-        item.image = path.as_posix() if kind == "pictures" else ""
-        lines = [line for text in _first(mates["texts"], names) for line in _lines(folder / text)]
-        words = _words(path.stem) or _words(item.label)
-        item.text = lines or ([words] if words else [])
+        item = OwnItem(named[path], label=place[path].label, split=place[path].split)
+        spoken = [path] if main == "speech" else sounds.get(path, [])
+        item.image = _field(path) if main == "image" else ""
+        item.speech = [*map(_field, spoken)]
+        lines = [line for text in texts.get(path, []) for line in _lines(folder / text)]
+        name = words(path.stem) or words(item.label)
+        item.text = [*dict.fromkeys(lines)] or ([name] if name else [])
+        item.described = bool(lines)
         items.append(item)
     return items
 
 
-def _by_name(paths: list[Path]) -> dict[str, list[Path]]:
-    """Files by their path without suffix, and by their name alone."""
-    found: dict[str, list[Path]] = {}
-    for path in paths:
-        for name in {str(path.with_suffix("")), path.stem}:
-            found.setdefault(name, []).append(path)
-    return found
+def _mates(modality: str, main: str, folder: Path, files: OwnFiles) -> dict[Path, list[Path]]:
+    """Return the texts, or sound files, of each item; the others are left out."""
+    owned = belonging(files.read[main], files.read[modality])
+    owners = {*chain(*owned.values())}
+    lost = [path for path in files.read[modality] if path not in owners]
+    why = f"{NOUNS[modality]} that belong to none of the {NOUNS[main]}"
+    advice = f"call each like one of the {NOUNS[main]}, or move them elsewhere"
+    if lost:
+        files.left_out[f"{why}; {advice}"] = lost
+    if lost and not owned:
+        raise CrossmodalError(f"{folder}: {'; '.join(listed({f'{why}; {advice}': lost}))}")
+    return owned
 
 
-def _first(mates: dict[str, list[Path]], names: list[str]) -> list[Path]:
-    return next((mates[name] for name in names if name in mates), [])
+def _no_media(folder: Path, files: OwnFiles) -> CrossmodalError:
+    kinds = [f"{NOUNS[m]} ({', '.join(SUFFIXES[m])})" for m in ("image", "speech")]
+    rest = listed(files.left_out) or [files.counts() or "nothing"]
+    return CrossmodalError("\n  ".join([f"{folder}: neither {' nor '.join(kinds)}, but", *rest]))
+
+
+def _field(path: Path) -> str:
+    """Return a path as a CSV holds it, whose fields lose spaces at their ends."""
+    name = path.as_posix()
+    return f"./{name}" if name != name.strip() or ":" in name else name
 
 
 def _lines(path: Path) -> list[str]:
-    """Lines of a text file, each once."""
+    """Return the lines of a text file."""
+    content = path.read_bytes()
+    marked = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = content.decode("utf-16" if marked else "utf-8-sig")
     except ValueError as error:
         raise CrossmodalError(f"{path}: is not UTF-8; save it so") from error
-    return list(dict.fromkeys(" ".join(line.split()) for line in text.splitlines() if line.strip()))
-
-
-def _words(name: str) -> str:
-    """What a name says in words; nothing if it is a number of a camera."""
-    words = re.findall(r"[^\W\d_]+(?:'[^\W\d_]+)*", name)
-    telling = [word for word in words if len(word) > 2 and word.lower() not in SERIAL]
-    return " ".join(words) if telling else ""
+    if "\0" in text:
+        raise CrossmodalError(f"{path}: is no text, but has NUL characters; save it as UTF-8")
+    return [" ".join(line.split()) for line in text.splitlines() if line.strip()]

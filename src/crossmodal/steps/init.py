@@ -1,25 +1,29 @@
 """From a folder of the user's own files to a CSV, an overlay of params.yaml, and one command."""
 
 import json
+import os
 import re
+import unicodedata
 from importlib.util import find_spec
-from itertools import compress
 from pathlib import Path
 
+import yaml
+
 from crossmodal.config.overlays import read_files
-from crossmodal.datasets._own_files import OwnItem, files_of, items_of
-from crossmodal.datasets._own_table import COLUMNS, MODALITIES, named_rows
+from crossmodal.datasets._own_csv import Table, new_table, table_there
+from crossmodal.datasets._own_files import files_of
+from crossmodal.datasets._own_table import MODALITIES
+from crossmodal.datasets._unread import listed
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import write_csv, write_text
 
-CSV = ("id", *MODALITIES, "labels")
 FEATURES = {"image": "lite0_fne_z", "text": "bow_item", "speech": "logmel_statistics"}
-LEAST = 10  # items of which something can be learnt
 SMALL = 1000  # items, up to which a sentence encoder knows more of words than these teach
+LONGEST = 60  # letters of a name that is made of a folder's; files are called after it
 OVERLAY = """\
 # Laid over params.yaml: {command}
 datasets:
-  {name}: {{plugin: folder, csv: {csv}, validation: 0.1, test: 0.2, seed: 0,
+  {name}: {{plugin: folder, csv: {csv}, {root}validation: 0.1, test: 0.2, seed: 0,
     duplicates: refuse}}  # `refuse` or `warn`: equal items in two of your own splits
 experiments:
   {name}:
@@ -33,7 +37,10 @@ tables:
 
 
 def init(folder: Path, name: str | None, path: Path) -> None:
-    """Write what is missing of a CSV in the folder and <name>.yaml, and print what to do next.
+    """Write what is missing of a CSV and <name>.yaml; print what was read, what not, what to do.
+
+    The CSV is written into the folder or, where that cannot be written, into <name>_table. The
+    overlay comes last: interrupted before, the same command begins anew.
 
     Args:
         folder: Pictures, sound files and texts in any sub-folders; or a CSV that names them.
@@ -41,93 +48,75 @@ def init(folder: Path, name: str | None, path: Path) -> None:
         path: params.yaml.
 
     Raises:
-        CrossmodalError: If the overlay exists, the name is taken, or there is too little in the
-            folder; nothing is written then.
+        CrossmodalError: If another overlay exists, the name is taken, or there is too little in
+            the folder; nothing is written then.
     """
     if not folder.is_dir():
         raise CrossmodalError(f"{folder}: no such folder")
-    name = name or re.sub(r"\W+", "_", folder.resolve().name, flags=re.ASCII).strip("_")
+    name = name or _default_name(folder)
     overlay = Path(f"{name}.yaml")
-    _check_name(name, overlay, read_files([path]))
+    _check_name(name, read_files([path]))
+    files = files_of(folder)
+    place = folder if os.access(folder, os.W_OK) else Path(f"{name}_table")
+    table = table_there(folder, place, files) or new_table(folder, place, files)
     command = f"snakemake --cores 8 results/tables/{name}.md --configfile {overlay}"
-    tables = sorted(folder.glob("*.csv"))
-    if len(tables) > 1:
-        raise CrossmodalError(f"{folder}: {len(tables)} CSVs; leave the one that names the files")
-    csv = tables[0] if tables else _write_csv(folder)
-    write_text(overlay, _overlay(name, csv, command))
-    print(f"wrote {overlay}: dataset, experiment and table `{name}`\nnow run:\n  {command}")
-    _keep_out_of_git(folder)
-
-
-def _check_name(name: str, overlay: Path, said: dict) -> None:
-    if overlay.exists():
+    text = _overlay(name, table, folder, command)
+    if overlay.exists() and overlay.read_text(encoding="utf-8") != text:
         raise CrossmodalError(f"{overlay}: is there already; edit or delete it, or give --name")
+    _write(table, overlay, text, folder)
+    print(f"wrote {overlay}: dataset, experiment and table `{name}`")
+    if table.csv.parent != folder:
+        print(f"{folder} cannot be written: `root` in {overlay} says where the files are")
+    print("\n  ".join([f"read {table.facts[0]}", *table.facts[1:]]))
+    print("\n  ".join(["left out:", *(listed(files.left_out) or ["nothing"])]))
+    print(f"now run:\n  {command}")
+
+
+def _default_name(folder: Path) -> str:
+    """Return a name made of the folder's: ASCII letters, digits and _."""
+    letters = unicodedata.normalize("NFKD", folder.resolve().name).encode("ascii", "ignore")
+    return re.sub(r"\W+", "_", letters.decode())[:LONGEST].strip("_") or "own"
+
+
+def _check_name(name: str, said: dict) -> None:
     taken = {key for section in ("datasets", "experiments", "tables") for key in said[section]}
-    if not re.fullmatch(r"[A-Za-z0-9_-]+", name):
+    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_-]*", name):
         raise CrossmodalError(f"{name!r} is more than letters, digits, _ and -; give --name")
     if any(name == key or key.startswith(f"{name}_") for key in taken):
         raise CrossmodalError(f"{name!r} is taken by an entry of params.yaml; give --name")
 
 
-def _write_csv(folder: Path) -> Path:
-    """Write items.csv, and say what was found and what was made of it."""
-    found = files_of(folder)
-    items = items_of(folder, found)
-    counts = {m: sum(m in item.has() for item in items) for m in MODALITIES}
-    used = [m for m, count in counts.items() if count > len(items) / 2]
-    kept = [item for item in items if {*used} <= item.has()]
-    seen = ", ".join(f"{len(paths)} {kind}" for kind, paths in found.items() if paths)
-    print(f"{folder}: {seen}")
-    if len(used) < 2 or len(kept) < LEAST:
-        have = ", ".join(f"{count} with {m}" for m, count in counts.items())
-        raise CrossmodalError(
-            f"{folder}: {len(items)} items, {have}; {LEAST} with the same two are needed. Name "
-            "files by what they show, put a text or sound file of the same name beside each, sort "
-            "them into sub-folders, or write a CSV with the columns " + ", ".join(COLUMNS)
-        )
-    labelled = any(item.label for item in kept)
-    shown = [True, *(m in used for m in MODALITIES), labelled]
-    path = folder / "items.csv"
-    rows = (compress(row, shown) for item in kept for row in item.rows())
-    write_csv(path, [*compress(CSV, shown)], rows)
-    print(f"wrote {path}: {_told(kept, len(items), used)}")
-    return path
-
-
-def _told(kept: list[OwnItem], all_items: int, used: list[str]) -> str:
-    """What the CSV holds, in words."""
-    labels = {item.label for item in kept} - {""}
-    parts = [f"{len(kept)} items", "modalities " + " and ".join(used)]
-    parts += [f"{sum(len(item.text) for item in kept)} captions"] if "text" in used else []
-    parts += [f"{len(labels)} labels, the names of the sub-folders"] if labels else ["no labels"]
-    parts += [f"{all_items - len(kept)} left out, which lack one"] if all_items > len(kept) else []
-    return "; ".join(parts)
-
-
-def _overlay(name: str, csv: Path, command: str) -> str:
-    """The overlay for a CSV: the features that pip brings weights for, methods that suit it."""
-    rows = named_rows(csv)
+def _overlay(name: str, table: Table, folder: Path, command: str) -> str:
+    """Return the overlay: the features that pip brings weights for, methods that suit the CSV."""
+    rows = table.rows
     columns = [m for m in MODALITIES if rows and m in rows[0].values]
     if len(columns) < 2:
-        raise CrossmodalError(f"{csv}: needs rows, and two of the columns {', '.join(MODALITIES)}")
+        need = f"needs rows, and two of the columns {', '.join(MODALITIES)}"
+        raise CrossmodalError(f"{table.csv}: {need}")
     labels = {row["labels"] for row in rows} - {""}
     known = "text" in columns[:2] and len({row["id"] for row in rows}) <= SMALL and has_encoder()
     features = FEATURES | ({"text": "sentence_item"} if known else {})
     alone = "cca: {}" if known else "ridge: {}"
+    root = "" if table.csv.parent == folder else f"root: {_quoted(folder.as_posix())}, "
     return OVERLAY.format(
-        name=name,
+        name=name if yaml.safe_load(name) == name else _quoted(name),  # 2024 is a number
         command=command,
-        csv=json.dumps(csv.as_posix(), ensure_ascii=False),
+        csv=_quoted(table.csv.as_posix()),
+        root=root,
         views=", ".join(f"{m}: {features[m]}" for m in columns[:2]),
         relevance="labels" if any(";" in label for label in labels) else "category",
         methods="cca: {}, sam: {}" if labels else alone,
         metrics="'mAP, R@10'" if labels else "'R@1, R@10, MedR'",
-        title=json.dumps(name.replace("_", " ")),
+        title=_quoted(name.replace("_", " ")),
     )
 
 
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
 def has_encoder() -> bool:
-    """Whether the sentence encoder of `sentence_item` is installed."""
+    """Return true if the sentence encoder of `sentence_item` is installed."""
     if not find_spec("transformers"):
         return False
     from crossmodal.nn.sentence_transformer import OFFICIAL
@@ -135,8 +124,14 @@ def has_encoder() -> bool:
     return all(model.installed() for model in OFFICIAL.values())
 
 
-def _keep_out_of_git(folder: Path) -> None:
-    """Ignore the folder where `git add --all` would take it."""
-    ignored = folder / ".gitignore"
-    if folder.resolve().is_relative_to(Path.cwd()) and not ignored.exists():
-        write_text(ignored, "# your files stay yours: `git add --all` does not take them\n*\n")
+def _write(table: Table, overlay: Path, text: str, folder: Path) -> None:
+    """Write what is missing, the overlay last; `git add --all` shall not take the user's files."""
+    for place in {folder, table.csv.parent}:
+        ignored = place / ".gitignore"
+        inside = place.resolve().is_relative_to(Path.cwd())
+        if inside and not ignored.exists() and (place != folder or os.access(place, os.W_OK)):
+            write_text(ignored, "# your files stay yours: `git add --all` does not take them\n*\n")
+    if table.columns:
+        write_csv(table.csv, table.columns, (row.values.values() for row in table.rows))
+        print(f"wrote {table.csv}")
+    write_text(overlay, text)
