@@ -1,28 +1,44 @@
+import io
 import os
 
+import numpy as np
 import pytest
+import soundfile
+from PIL import Image
 
 from crossmodal.errors import CrossmodalError
 from crossmodal.search.gallery import FolderGallery
+
+
+def picture():
+    stream = io.BytesIO()
+    Image.new("RGB", (4, 3), "red").save(stream, "PNG")
+    return stream.getvalue()
+
+
+def clip():
+    stream = io.BytesIO()
+    soundfile.write(stream, np.full(400, 0.1), 16_000, format="WAV")
+    return stream.getvalue()
 
 
 @pytest.fixture
 def holiday(tmp_path):
     """A folder of files of all modalities, some of them hidden."""
     files = {
-        "b.JPG": "b",
-        "days/1/a.png": "a",
+        "b.JPG": picture(),
+        "days/1/a.png": picture(),
         ".hidden/c.png": "",
         "days/._a.png": "",
         "notes.txt": "\ufeffa red ball\r\n\n  the sea \n",
         "days/more.txt": "snow\n",
-        "clip.wav": "",
+        "clip.wav": clip(),
         "table.csv": "",
     }
     for name, content in files.items():
         path = tmp_path / "holiday" / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content, encoding="utf-8", newline="")
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
     (tmp_path / "holiday/folder.png").mkdir()
     return tmp_path / "holiday"
 
@@ -72,8 +88,36 @@ def test_lines_without_a_known_word_are_left_out(holiday):
         FolderGallery(holiday, "text").embed(Model())
 
 
+@pytest.mark.parametrize(
+    ("modality", "suffix", "kept"),
+    [
+        ("image", ".png", ["b.JPG", "days/1/a.png"]),
+        ("speech", ".wav", ["clip.wav"]),
+        ("text", ".txt", ["days/more.txt:1", "notes.txt:1", "notes.txt:3"]),
+    ],
+)
+def test_broken_files_are_left_out_and_named(holiday, modality, suffix, kept):
+    for name in ("days/cut", "z"):
+        (holiday / f"{name}{suffix}").write_bytes(b"\xff\xd8\xff\xe0 half a file")
+    broken = rf"2 of \d files cannot be read as {modality}: days/cut{suffix}, z{suffix}; they are"
+    with pytest.warns(UserWarning, match=broken):
+        found, _ = FolderGallery(holiday, modality).embed(Model())
+    assert found == kept
+
+
+def test_of_many_broken_files_some_are_named(holiday):
+    for number in range(30):
+        (holiday / f"{number:02}.png").touch()
+    with pytest.warns(UserWarning, match=r"30 of 32 files .* 19\.png, and 10 more; they are"):
+        FolderGallery(holiday, "image").embed(Model())
+    for path in ("b.JPG", "days/1/a.png"):
+        (holiday / path).write_bytes(b"")
+    with pytest.raises(CrossmodalError, match=r"32 of 32 files .* and 12 more; replace them"):
+        FolderGallery(holiday, "image").embed(Model())
+
+
 def test_media_are_the_files(holiday):
-    assert FolderGallery(holiday, "image").media("days/1/a.png") == b"a"
+    assert FolderGallery(holiday, "image").media("days/1/a.png") == picture()
     assert FolderGallery(holiday, "text").media("notes.txt:1") == b""
 
 
@@ -104,7 +148,7 @@ def test_folders_without_items_are_refused(holiday, tmp_path):
     with pytest.raises(CrossmodalError, match="blank"):
         FolderGallery(holiday / "days", "text").embed(Model())
     (holiday / "days/more.txt").write_bytes(b"\xff")
-    with pytest.raises(CrossmodalError, match=r"more\.txt: cannot be read as UTF-8"):
+    with pytest.raises(CrossmodalError, match=r"1 of 1 files cannot be read as text: more\.txt"):
         FolderGallery(holiday / "days", "text").embed(Model())
 
 

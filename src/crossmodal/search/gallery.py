@@ -2,7 +2,10 @@
 
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,8 @@ from crossmodal.data.feature_reader import read_features
 from crossmodal.data.prepared import Prepared
 from crossmodal.errors import CrossmodalError, listed
 from crossmodal.io.folders import list_files
+from crossmodal.io.image_files import read_image
+from crossmodal.io.sound_files import decode_speech
 from crossmodal.io.suffixes import SUFFIXES
 from crossmodal.learning.model import ARGUMENTS, Model
 
@@ -116,7 +121,7 @@ class FolderGallery(Gallery):
     """The files of a folder and of all folders in it; of text files, the lines.
 
     An id is the path of the file in the folder; of a line, also its number. Links are followed;
-    hidden files do not count.
+    hidden files do not count. Files that cannot be read are left out, with a warning.
 
     Args:
         folder: The folder.
@@ -148,9 +153,35 @@ class FolderGallery(Gallery):
         """Embeddings of all files, or lines."""
         if not self._entries:
             raise CrossmodalError(f"{self.name}: all lines of its text files are blank")
-        entries = self._entries if self.modality != "text" else self._with_words(model)
+        if self.modality == "text":
+            entries = self._with_words(model)
+        else:
+            entries = {self._id(path): path for path in self._readable}
         items = {ARGUMENTS[self.modality]: list(entries.values())}
         return list(entries), model.embed(**items, label=f"index {self.name}")
+
+    @cached_property
+    def _readable(self) -> list[Path]:
+        """The files but those, with a warning, that cannot be read."""
+
+        def check(path: Path) -> bool:
+            try:
+                READERS[self.modality](path)
+            except (CrossmodalError, OSError):
+                return False
+            return True
+
+        with ThreadPoolExecutor() as pool:
+            is_readable = [*pool.map(check, self._files)]
+        readable = [*compress(self._files, is_readable)]
+        broken = [self._id(path) for path in sorted({*self._files} - {*readable})]
+        if broken:
+            count = f"{len(broken):,} of {len(self._files):,} files"
+            reason = f"{self.name}: {count} cannot be read as {self.modality}: {listed(broken)}"
+            if not readable:
+                raise CrossmodalError(f"{reason}; replace them")
+            warnings.warn(f"{reason}; they are left out", stacklevel=2)
+        return readable
 
     def _with_words(self, model: Model) -> dict[str, Path | str]:
         """Return the lines but those, with a warning, of which the model knows no word."""
@@ -173,7 +204,7 @@ class FolderGallery(Gallery):
             return {self._id(path): path for path in self._files}
         return {
             f"{self._id(path)}:{number}": line.strip()
-            for path in self._files
+            for path in self._readable
             for number, line in enumerate(_lines(path), 1)
             if line.strip()
         }
@@ -208,3 +239,10 @@ def _lines(path: Path) -> list[str]:
         return path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise CrossmodalError(f"{path}: cannot be read as UTF-8 text ({error})") from error
+
+
+READERS: dict[str, Callable[[Path], object]] = {
+    "image": lambda path: read_image(path.read_bytes(), str(path)),
+    "text": _lines,
+    "speech": lambda path: decode_speech(path.read_bytes(), str(path)),
+}
