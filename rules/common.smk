@@ -2,6 +2,7 @@
 import os
 import re
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -12,7 +13,7 @@ sys.path.insert(0, "src")
 from crossmodal.config import params, plugins
 from crossmodal.config.overlays import naming, read_files
 from crossmodal.data.prepared import FILES
-from crossmodal.errors import CrossmodalError
+from crossmodal.errors import CrossmodalError, explained
 from crossmodal.workflow.jobs import Jobs
 from crossmodal.workflow.requests import Requests
 from crossmodal.workflow.targets import refuse_unknown
@@ -20,15 +21,27 @@ from crossmodal.workflow.targets import refuse_unknown
 # bash strict mode is Snakemake's own prefix, which this one replaces
 shell.prefix("set -euo pipefail; export PYTHONPATH=src; ")
 
+
+@contextmanager
+def reporting():
+    """Report a full disk in one line; Snakemake would add its place in the rules."""
+    try:
+        yield
+    except CrossmodalError as error:
+        raise WorkflowError(str(error))
+    except OSError as error:
+        # not by the logger, whose file is on that disk too
+        print(f"error: {explained(error) or error}", file=sys.stderr)
+        sys.exit(1)
+
+
 # params.yaml, and what `--configfile` lays over it
 CONFIGS = [Path("params.yaml"), *map(Path, map(os.path.relpath, workflow.overwrite_configfiles))]
-try:
+with reporting():
     with naming(CONFIGS):
         read_files(CONFIGS)  # Snakemake, which has read them too, drops what it does not understand
         PARAMS = params.parse(config, params.CHECKED)
     refuse_unknown(sys.argv[1:], PARAMS)  # Snakemake's own list of targets comes later
-except CrossmodalError as error:
-    raise WorkflowError(str(error))
 for reason in dict.fromkeys(PARAMS.broken.values()):
     logger.warning(f"not usable: {reason}")
 

@@ -4,7 +4,7 @@
 import atexit
 from contextlib import ExitStack
 
-from crossmodal.io.files import remove_unfinished
+from crossmodal.io.files import remove_unfinished, write_text
 from crossmodal.io.locks import lock
 from crossmodal.workflow.records import OUTPUTS
 
@@ -24,9 +24,13 @@ def take_the_folder():
         left.unlink()
     for folder in OUTPUTS:
         remove_unfinished(Path(folder))
+    room = Path(".snakemake/room")  # for Snakemake's own locks: on a full disk they are a traceback
+    write_text(room, "0" * 200_000)
+    room.unlink()
 
 
 if workflow.is_main_process:
     RUNNING = ExitStack()  # until this process ends
     atexit.register(RUNNING.close)
-    take_the_folder()
+    with reporting():
+        take_the_folder()

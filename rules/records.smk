@@ -11,12 +11,10 @@ from snakemake.logging import logger
 STARTED = time.monotonic()
 
 if workflow.is_main_process:
-    try:
+    with reporting():
         records.take_over()
-    except CrossmodalError as error:
-        raise WorkflowError(str(error))
-    outputs = [output for rule in workflow.rules for output in rule.output]  # not benchmarks
-    unknown = records.doubt(lambda path: any(output.match(path) for output in outputs))
+        outputs = [output for rule in workflow.rules for output in rule.output]  # not benchmarks
+        unknown = records.doubt(lambda path: any(output.match(path) for output in outputs))
     if unknown:
         logger.warning(
             f"{', '.join(map(str, unknown[:3]))}{' ...' * (len(unknown) > 3)}, {len(unknown)} files: "
@@ -27,7 +25,8 @@ if workflow.is_main_process:
     before = sharing.IGNORE.read_text() if sharing.IGNORE.exists() else ""
     wanted = sharing.ignored(PARAMS, before)
     if wanted != before:
-        write_text(sharing.IGNORE, wanted)
+        with reporting():
+            write_text(sharing.IGNORE, wanted)
         if "DVC_STAGE" in os.environ:  # DVC has already read the old one
             raise WorkflowError(
                 f"{sharing.IGNORE} was brought up to date with what the datasets' licences allow; "

@@ -6,6 +6,20 @@ from collections.abc import Iterable
 SHOWN = 20  # names in a message
 ENCODERS = 'run `pip install "crossmodal[encoders]"`'  # where one of their packages is missing
 
+# what the system and PyTorch say, which each library wraps in an error of its own -> what to do
+REMEDIES = {
+    "No space left on device": "free some space",
+    "Disk quota exceeded": "free some space",
+    # NumPy, where a file became shorter than it should be
+    " requested and ": "No space left on device: free some space",
+    "Read-only file system": "make it writable",
+    "Permission denied": "allow it",
+    "t allocate memory": "give it more memory",
+    "Unable to allocate": "give it more memory",
+    "AF_UNIX path too long": "let TMPDIR have at most 70 characters",  # sockets of processes
+    "does not have a deterministic implementation": "set `deterministic: false` in params.yaml",
+}
+
 
 class CrossmodalError(Exception):
     """Bad input: the message names the file, key or value and says what to do."""
@@ -32,3 +46,11 @@ def unknown(name: object, known: Iterable[str]) -> str:
     if near:
         parts.append(f"did you mean {' or '.join(map(repr, near))}?")
     return "; ".join(parts)
+
+
+def explained(error: Exception) -> str:
+    """Return the message for the user with what to do; empty where only a traceback helps."""
+    if isinstance(error, CrossmodalError):
+        return str(error)
+    remedy = next((remedy for said, remedy in REMEDIES.items() if said in str(error)), None)
+    return f"{error}; {remedy} and run the same command again" if remedy else ""

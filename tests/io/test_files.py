@@ -4,6 +4,7 @@ import io
 import os
 import signal
 import stat
+from pathlib import Path
 
 import pytest
 
@@ -236,3 +237,20 @@ def test_sha256_is_that_of_the_content(tmp_path):
     content = b"crossmodal" * 100_000
     (tmp_path / "a").write_bytes(content)
     assert sha256(tmp_path / "a") == hashlib.sha256(content).hexdigest()
+
+
+def test_file_and_folders_are_synced_around_the_rename(tmp_path, monkeypatch):
+    events, sync, rename = [], os.fsync, Path.replace
+
+    def note_sync(handle):
+        events.append(Path(os.readlink(f"/proc/self/fd/{handle}")).name)
+        sync(handle)
+
+    def note_rename(new, path):
+        events.append("rename")
+        return rename(new, path)
+
+    monkeypatch.setattr(os, "fsync", note_sync)
+    monkeypatch.setattr(Path, "replace", note_rename)
+    write_text(tmp_path / "a" / "b" / "c.txt", "new")
+    assert events == [tmp_path.name, "a", "new.c.txt", "rename", "b"]

@@ -83,6 +83,17 @@ def test_a_full_disk_is_named_and_the_same_command_resumes(disk):
     assert (features / "fc7.h5").exists()
 
 
+@pytest.mark.parametrize("room", [0, 40_000])
+def test_a_disk_full_before_the_first_job_is_one_line(disk, room):
+    project = new_project(disk / "project")
+    resize(disk, shutil.disk_usage(disk).used + room)
+    output = project.run(fails=True)
+    line = "No space left on device; free some space and run the same command again"
+    assert output.count(line) == 1
+    assert "Traceback" not in output
+    assert "File " not in output
+
+
 @pytest.fixture
 def licensed(fresh):
     """A project on a dataset that forbids much."""
