@@ -85,8 +85,10 @@ def test_classes_of_one_size_leave_one_direction_less_than_classes(rng, fitted):
     np.testing.assert_allclose(rho[3:], 0, atol=1e-12)
 
 
-def test_items_that_are_all_alike_do_not_correlate(paired, fitted):
-    rho = fitted(ml_cca(sigma=1.0), paired, np.ones((120, 2))).arrays["correlations"]
+def test_items_do_not_correlate_where_labels_say_nothing(paired, fitted):
+    twice = {modality: np.tile(rows, (2, 1)) for modality, rows in paired.items()}
+    of_each = np.eye(2).repeat(120, axis=0)  # the same items in both classes
+    rho = fitted(ml_cca(sigma=1.0), twice, of_each).arrays["correlations"]
     np.testing.assert_allclose(rho, 0, atol=1e-12)
 
 

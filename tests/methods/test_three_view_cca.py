@@ -12,8 +12,9 @@ def three_view(dims, ridge, power=4.0, input_norm="raw"):
 
 
 def test_labels_that_say_nothing_give_cca(paired, fitted, scores):
-    same = np.ones((120, 1))  # centred, a label of all items is zero
-    method = fitted(three_view(5, 1e-9, power=0.0), paired, same)
+    paired = {modality: np.tile(rows, (2, 1)) for modality, rows in paired.items()}
+    of_each = np.eye(2).repeat(120, axis=0)  # the same items in both classes
+    method = fitted(three_view(5, 1e-9, power=0.0), paired, of_each)
     cca = fitted(CCA(dims=5, ridge=0.0, power=0.0), paired)
     expected = 1 + cca.arrays["correlations"]
     np.testing.assert_allclose(method.arrays["values"], expected, atol=1e-6)

@@ -48,7 +48,9 @@ def test_a_failed_row_is_empty_until_it_is_mended(project):
     table = project.read("results/tables/all.md")
     source = project.folder / "src/crossmodal/methods/sam.py"
     code = source.read_text()
-    source.write_text(code.replace("require_labels(train)", 'raise ValueError("no luck")'))
+    source.write_text(
+        code.replace("require_labels(train, negatives=True)", 'raise ValueError("no luck")')
+    )
     assert "results/tables/small.md: incomplete, since rows failed" in project.run(fails=True)
     incomplete = project.read("results/tables/all.md")
     assert "\n- SAM: ValueError: no luck\n" in incomplete

@@ -72,12 +72,14 @@ class Split:
         labels: Which of the dataset's labels each item has, (n, C) bool; C is 0 without labels.
         views: One view per modality; each item has at least one row in each.
         label_names: Name of each label, (C,); empty if nothing needs them.
+        source: Where the items are from, for messages.
     """
 
     items: list[str]
     labels: np.ndarray
     views: dict[str, View]
     label_names: tuple[str, ...] = ()
+    source: str = "the training split"
 
     def two_views(self) -> dict[str, View]:
         """The views, for methods that learn from exactly two.
@@ -143,7 +145,7 @@ def load_split(
     labels = label_matrix(items, names, relevance)
     index = {item.id: row for row, item in enumerate(items)}
     loaded = {modality: _load_view(path, index) for modality, path in views.items()}
-    return Split(list(index), labels, loaded, tuple(names))
+    return Split(list(index), labels, loaded, tuple(names), dataset.name)
 
 
 def label_names(

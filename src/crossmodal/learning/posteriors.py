@@ -13,10 +13,10 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
+from crossmodal.data.learnable import require_labels
 from crossmodal.data.split import Split, View
 from crossmodal.errors import CrossmodalError
 from crossmodal.learning.contract import embed
-from crossmodal.learning.linear.inputs import require_labels
 from crossmodal.learning.method import Direction, Method, Run
 from crossmodal.learning.selection import selection_score
 
@@ -43,7 +43,7 @@ class Posteriors(Method):
         An item of several labels counts for each of them, with equal shares.
 
         Raises:
-            CrossmodalError: If no item has a label, or embeddings are no vectors.
+            CrossmodalError: If labels do not tell items apart, or embeddings are no vectors.
         """
         require_labels(train)
         views = {m: train.views[m] for m in list(train.views)[:2]}

@@ -15,8 +15,9 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
+from crossmodal.data.learnable import require_labels
 from crossmodal.data.split import Split
-from crossmodal.learning.linear.inputs import Inputs, require_labels
+from crossmodal.learning.linear.inputs import Inputs
 from crossmodal.learning.linear.moments import Blocks, scatter
 from crossmodal.learning.linear.pencil import block_pencil
 from crossmodal.learning.linear.projection import Projection, SubspaceOptions
@@ -52,8 +53,8 @@ class GMLDA(Projection):
         """Learn both maps; the seed draws the label of items that have several.
 
         Raises:
-            CrossmodalError: If no item has a label, `dims` exceeds the number of directions, or
-                the within-class scatter is singular.
+            CrossmodalError: If labels do not tell items apart or no two items share one, `dims`
+                exceeds the number of directions, or the within-class scatter is singular.
         """
         views, counts = _labelled_inputs(train, np.random.default_rng(run.seed))
         first, second = (m for m in views if m != CLASSES)
@@ -98,7 +99,7 @@ def _labelled_inputs(
     train: Split, rng: np.random.Generator
 ) -> tuple[dict[str, Inputs], np.ndarray]:
     """The pairs with a label, their classes as a third view, and the size of each class (C,)."""
-    require_labels(train)
+    require_labels(train, positives=True)
     owners, rows = train.pairs()
     chances = rng.random(train.labels.shape) * train.labels
     classes = np.eye(train.labels.shape[1])[chances.argmax(axis=1)]

@@ -58,7 +58,7 @@ class JRL(Projection):
         """Learn both maps; the learning curve records the objective.
 
         Raises:
-            CrossmodalError: If no item has a label.
+            CrossmodalError: If labels do not tell items apart.
         """
         labels = paired_labels(train)
         views = paired_inputs(train, self.input_norm)

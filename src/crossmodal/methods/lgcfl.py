@@ -15,6 +15,7 @@ columns, at most 2.5 GB with the features and 2 minutes of one core.
 import numpy as np
 from pydantic import Field
 
+from crossmodal.data.learnable import require_labels
 from crossmodal.data.split import Split
 from crossmodal.learning.linear.group_sparse import (
     GroupSparseOptions,
@@ -22,7 +23,7 @@ from crossmodal.learning.linear.group_sparse import (
     reweighted_step,
     row_norms,
 )
-from crossmodal.learning.linear.inputs import InputOptions, paired_inputs, require_labels
+from crossmodal.learning.linear.inputs import InputOptions, paired_inputs
 from crossmodal.learning.linear.moments import cross_scatter, scatter
 from crossmodal.learning.linear.projection import Projection
 from crossmodal.learning.method import Run
@@ -42,7 +43,7 @@ class LGCFL(Projection):
         """Learn both maps; the learning curve records the objective.
 
         Raises:
-            CrossmodalError: If no item has a label.
+            CrossmodalError: If labels do not tell items apart.
         """
         options = self.options
         require_labels(train)

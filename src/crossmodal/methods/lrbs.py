@@ -21,11 +21,11 @@ import torch
 from pydantic import Field
 from torch.nn.functional import softplus
 
+from crossmodal.data.learnable import require_labels
 from crossmodal.data.split import Split, View
 from crossmodal.device import device
 from crossmodal.io.progress import track
 from crossmodal.io.snapshots import Snapshot, State
-from crossmodal.learning.linear.inputs import require_labels
 from crossmodal.learning.linear.singular_values import soft_threshold_factors
 from crossmodal.learning.method import Direction, Method, Run
 from crossmodal.learning.online.preprocessing import (
@@ -71,9 +71,9 @@ class LRBS(Method):
         """Learn M; items without a label take no part.
 
         Raises:
-            CrossmodalError: If no item has a label.
+            CrossmodalError: If labels do not tell items apart.
         """
-        require_labels(train)
+        require_labels(train, negatives=True)
         self.arrays = {}
         sides = [self._side(modality, train) for modality in train.two_views()]
         for modality, factor in zip(train.views, self._solve(sides, run), strict=True):

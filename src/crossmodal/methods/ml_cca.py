@@ -13,9 +13,10 @@ import numpy as np
 from pydantic import Field
 from scipy.spatial.distance import cdist
 
+from crossmodal.data.learnable import require_labels
 from crossmodal.data.split import Split
 from crossmodal.learning.linear.canonical import CanonicalProjection
-from crossmodal.learning.linear.inputs import Inputs, require_labels, row_blocks
+from crossmodal.learning.linear.inputs import Inputs, row_blocks
 from crossmodal.learning.linear.moments import Blocks, weighted_scatter
 from crossmodal.learning.method import Run
 from crossmodal.options import Positive
@@ -37,7 +38,8 @@ class MLCCA(CanonicalProjection):
         """Learn both maps.
 
         Raises:
-            CrossmodalError: If no item has a label, or `dims` exceeds the rank of a view.
+            CrossmodalError: If labels do not tell items apart, or `dims` exceeds the rank of a
+                view.
         """
         require_labels(train)
         views = {

@@ -22,10 +22,10 @@ import torch
 from pydantic import Field
 from torch import nn
 
+from crossmodal.data.learnable import require_labels
 from crossmodal.data.split import Split, View
 from crossmodal.device import device, to_device
 from crossmodal.learning.gradient import GradientMethod, shuffled_batches
-from crossmodal.learning.linear.inputs import require_labels
 from crossmodal.learning.linear.singular_values import soft_threshold
 from crossmodal.learning.method import Direction, Run
 from crossmodal.learning.online.preprocessing import (
@@ -80,10 +80,10 @@ class PLRanking(GradientMethod):
         label of items that have several.
 
         Raises:
-            CrossmodalError: If no item has a label.
+            CrossmodalError: If labels do not tell items apart.
             DivergenceError: If the loss or a weight becomes NaN or infinite.
         """
-        require_labels(train)
+        require_labels(train, negatives=True)
         chances = np.random.default_rng(run.seed).random(train.labels.shape) * train.labels
         self.classes = np.where(train.labels.any(axis=1), chances.argmax(axis=1), -1)
         self.statistics = {

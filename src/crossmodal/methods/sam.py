@@ -24,10 +24,10 @@ from pydantic import Field
 from torch import nn
 from torch.nn.functional import normalize
 
+from crossmodal.data.learnable import require_labels
 from crossmodal.data.split import Split, View
 from crossmodal.device import device, to_device
 from crossmodal.learning.gradient import GradientMethod, shuffled_batches
-from crossmodal.learning.linear.inputs import require_labels
 from crossmodal.learning.scaling import ScalingOptions
 from crossmodal.nn.losses import ranking_loss
 from crossmodal.nn.mlp import linear
@@ -99,7 +99,7 @@ class SAM(GradientMethod):
 
     def place(self, train: Split) -> None:
         """Labelled pairs on the device; the largest distance of each modality."""
-        require_labels(train)
+        require_labels(train, negatives=True)
         items, rows = train.pairs()
         kept = train.labels[items].any(axis=1)
         items, rows = items[kept], {modality: found[kept] for modality, found in rows.items()}

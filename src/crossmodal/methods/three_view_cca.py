@@ -41,8 +41,8 @@ class ThreeViewCCA(Projection):
         """Learn all maps.
 
         Raises:
-            CrossmodalError: If no item has a label, or `dims` exceeds the sum of the widths of the
-                three views.
+            CrossmodalError: If labels do not tell items apart, or `dims` exceeds the sum of the
+                widths of the three views.
         """
         views = paired_inputs(train, self.input_norm)
         three = views | {LABELS: paired_labels(train)}

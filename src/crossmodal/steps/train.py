@@ -14,6 +14,7 @@ from typing import Any
 
 from crossmodal.config import plugins
 from crossmodal.config.grids import combinations
+from crossmodal.data.learnable import require_items
 from crossmodal.data.prepared import Prepared
 from crossmodal.data.split import Split, load_split
 from crossmodal.errors import CrossmodalError, DivergenceError
@@ -69,6 +70,7 @@ def train(
         dataset = Prepared(folder)
         how = (spec["relevance"], spec.get("changes"))
         splits = [load_split(dataset, views, split, *how) for split in ("train", "validation")]
+        require_items(splits[0])
         _refuse_constant(splits[0], views)
         fitted, searched = {}, []
         taken = [read_facts(path.parent)["searched"] for path in searched_there]

@@ -8,8 +8,8 @@ from pydantic import Field
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import gen_batches
 
+from crossmodal.data.learnable import require_labels
 from crossmodal.data.split import Split
-from crossmodal.errors import CrossmodalError
 from crossmodal.options import Strict
 from crossmodal.vectors import unit_rows
 
@@ -91,21 +91,11 @@ def paired_inputs(train: Split, input_norm: InputNorm) -> dict[str, Inputs]:
     return {m: Inputs(view.vectors(), input_norm, rows[m]) for m, view in views.items()}
 
 
-def require_labels(train: Split) -> None:
-    """Check that a split is labelled.
-
-    Raises:
-        CrossmodalError: If no item has a label.
-    """
-    if not train.labels.any():
-        raise CrossmodalError("the method learns from labels, but no training item has one")
-
-
 def paired_labels(train: Split) -> Inputs:
     """The labels of the pairs as a further view, (n, C), centred.
 
     Raises:
-        CrossmodalError: If no item has a label.
+        CrossmodalError: If labels do not tell items apart.
     """
     require_labels(train)
     owners, _ = train.pairs()

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field
 
+from crossmodal.data.learnable import require_labels
 from crossmodal.data.split import Split, View
 from crossmodal.io.progress import track
 from crossmodal.io.snapshots import Snapshot
@@ -90,8 +91,10 @@ class Bidirectional(Method):
         """Learn both directions side by side; `validation` serves the learning curve alone.
 
         Raises:
-            CrossmodalError: If no triplet can be drawn, a view has no vectors, or a model diverges.
+            CrossmodalError: If labels do not tell items apart, a view has no vectors, or a model
+                diverges.
         """
+        require_labels(train, negatives=True)
         self._forget()
         snapshot = Snapshot(run.checkpoints)
         if saved := snapshot.load():

@@ -14,10 +14,10 @@ import torch
 from pydantic import Field
 from torch import nn
 
+from crossmodal.data.learnable import require_labels
 from crossmodal.data.split import Split, View
 from crossmodal.device import device, to_device
 from crossmodal.learning.gradient import GradientMethod, shuffled_batches
-from crossmodal.learning.linear.inputs import require_labels
 from crossmodal.learning.method import VECTORS, Run, Takes
 from crossmodal.nn.scaler import Scaler
 from crossmodal.options import Count, NotNegative, Positive, Strict
