@@ -68,6 +68,29 @@ def test_a_sentence_encoder_reads_the_texts_of_few_items(begin, encoder, monkeyp
     assert said["views"]["text"] == "bow_item"
 
 
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Ein Hund läuft über die Straße", "de"),
+        ("红色圆形", "zh"),
+        ("Красный круг", "und"),
+        ("A dog runs on the beach", "en"),
+        ("dog", "und"),
+    ],
+)
+def test_the_language_of_captions_is_guessed_and_said(begin, encoder, tmp_path, text, language):
+    encoder["installed"] = True
+    (tmp_path / "holiday").mkdir()
+    rows = "".join(f"{n},{n}.jpg,{text}\n" for n in range(12))
+    (tmp_path / "holiday/my.csv").write_text(f"id,image,text\n{rows}", encoding="utf-8")
+    assert f"captions: language {language}, a guess; " in begin("a.jpg")
+    found = params.read(PATH, Path("holiday.yaml"))
+    assert found.dataset_of("holiday").language == language
+    is_english = text.isascii()
+    assert experiments()[0].views["text"] == ("sentence_item" if is_english else "bow_item")
+    assert ("holiday_sentences" in found.features) != is_english
+
+
 def test_a_folder_becomes_a_csv_an_overlay_and_one_command(begin, tmp_path):
     printed = begin(*pictures(12, "sea", "alps"))
     assert "holiday: 12 pictures\n" in printed

@@ -15,6 +15,7 @@ from crossmodal.datasets._own_files import files_of
 from crossmodal.datasets._own_table import MODALITIES
 from crossmodal.datasets._unread import listed
 from crossmodal.errors import CrossmodalError
+from crossmodal.features._language import UNKNOWN, guess_language
 from crossmodal.io.files import write_csv, write_text
 
 FEATURES = {"image": "lite0_fne_z", "text": "bow_item", "speech": "logmel_statistics"}
@@ -24,8 +25,9 @@ OVERLAY = """\
 # Laid over params.yaml: {command}
 datasets:
   {name}: {{plugin: folder, csv: {csv}, {root}validation: 0.1, test: 0.2, seed: 0,
+    language: {language},  # of the captions, by BCP 47; `und`: not known
     duplicates: refuse}}  # `refuse` or `warn`: equal items in two of your own splits
-experiments:
+{features}experiments:
   {name}:
     dataset: {name}
     views: {{{views}}}  # `crossmodal features` lists others
@@ -33,6 +35,12 @@ experiments:
     rows: {{{methods}}}  # `crossmodal methods` lists others
 tables:
   {name}: {{title: {title}, experiments: {name}, metrics: {metrics}}}
+"""
+# of the Hugging Face hub, from which the rule `weights` downloads 0.5 GB when it is used
+MULTILINGUAL = """\
+features:  # `text: {name}_sentences` in `views` reads fifty languages, and downloads its weights
+  {name}_sentences: {{plugin: sentence_encoder, unit: item,
+    weights: sentence-transformers--paraphrase-multilingual-MiniLM-L12-v2.safetensors}}
 """
 
 
@@ -60,7 +68,9 @@ def init(folder: Path, name: str | None, path: Path) -> None:
     place = folder if os.access(folder, os.W_OK) else Path(f"{name}_table")
     table = table_there(folder, place, files) or new_table(folder, place, files)
     command = f"snakemake --cores 8 results/tables/{name}.md --configfile {overlay}"
-    text = _overlay(name, table, folder, command)
+    texts = [row["text"] for row in table.rows if row["text"]]
+    language = guess_language(texts)
+    text = _overlay(name, table, folder, language, command)
     if overlay.exists() and overlay.read_text(encoding="utf-8") != text:
         raise CrossmodalError(f"{overlay}: is there already; edit or delete it, or give --name")
     _write(table, overlay, text, folder)
@@ -68,6 +78,8 @@ def init(folder: Path, name: str | None, path: Path) -> None:
     if table.csv.parent != folder:
         print(f"{folder} cannot be written: `root` in {overlay} says where the files are")
     print("\n  ".join([f"read {table.facts[0]}", *table.facts[1:]]))
+    if texts:
+        print(f"captions: language {language}, a guess; `language` in {overlay} states it")
     print("\n  ".join(["left out:", *(listed(files.left_out) or ["nothing"])]))
     print(f"now run:\n  {command}")
 
@@ -86,7 +98,7 @@ def _check_name(name: str, said: dict) -> None:
         raise CrossmodalError(f"{name!r} is taken by an entry of params.yaml; give --name")
 
 
-def _overlay(name: str, table: Table, folder: Path, command: str) -> str:
+def _overlay(name: str, table: Table, folder: Path, language: str, command: str) -> str:
     """Return the overlay: the features that pip brings weights for, methods that suit the CSV."""
     rows = table.rows
     columns = [m for m in MODALITIES if rows and m in rows[0].values]
@@ -94,7 +106,12 @@ def _overlay(name: str, table: Table, folder: Path, command: str) -> str:
         need = f"needs rows, and two of the columns {', '.join(MODALITIES)}"
         raise CrossmodalError(f"{table.csv}: {need}")
     labels = {row["labels"] for row in rows} - {""}
-    known = "text" in columns[:2] and len({row["id"] for row in rows}) <= SMALL and has_encoder()
+    # captions of a few nouns are of no clear language
+    is_english = language == "en" or (
+        language == UNKNOWN and all(row["text"].isascii() for row in rows)
+    )
+    few = is_english and len({row["id"] for row in rows}) <= SMALL
+    known = "text" in columns[:2] and few and has_encoder()
     features = FEATURES | ({"text": "sentence_item"} if known else {})
     alone = "cca: {}" if known else "ridge: {}"
     root = "" if table.csv.parent == folder else f"root: {_quoted(folder.as_posix())}, "
@@ -103,6 +120,8 @@ def _overlay(name: str, table: Table, folder: Path, command: str) -> str:
         command=command,
         csv=_quoted(table.csv.as_posix()),
         root=root,
+        language=language,
+        features="" if is_english else MULTILINGUAL.format(name=name),
         views=", ".join(f"{m}: {features[m]}" for m in columns[:2]),
         relevance="labels" if any(";" in label for label in labels) else "category",
         methods="cca: {}, sam: {}" if labels else alone,
