@@ -80,9 +80,35 @@ def test_equal_items_in_stated_splits_are_only_named_where_asked(failure):
     assert (splits["dog"], splits["owl"]) == ("train", "test")
 
 
-def test_a_split_without_items_is_named(failure):
-    write([*ROWS[:-1], [*ROWS[-1][:-1], "train"]])
-    assert "items.csv: no item for split 'test'" in failure(run)
+def test_no_item_for_training_is_refused(failure):
+    write([[*row[:-1], "test"] for row in ROWS])
+    assert "items.csv: no item for split 'train'" in failure(run)
+
+
+def stated_in_part(names):
+    """30 items of which every third is for testing, or what else is named."""
+    many(30)
+    rows = Path("mine/items.csv").read_text().splitlines()
+    splits = ["split", *(names[number % len(names)] for number in range(30))]
+    lines = [f"{row},{split}" for row, split in zip(rows, splits, strict=True)]
+    Path("mine/items.csv").write_text("\n".join(lines))
+    return dict(line.split(",")[:: len(line.split(",")) - 1] for line in lines[1:])
+
+
+@pytest.mark.parametrize(
+    ("names", "sizes"),
+    [
+        (["train", "train", "test"], {"train": 16, "validation": 4, "test": 10}),
+        (["train", "validation"], {"train": 14, "validation": 15, "test": 1}),
+        (["train"], {"train": 21, "validation": 6, "test": 3}),
+    ],
+)
+def test_a_split_that_is_not_stated_is_drawn_from_training(names, sizes):
+    stated = stated_in_part(names)
+    splits = run().splits
+    assert Counter(splits.values()) == sizes
+    assert {*zip(stated.values(), splits.values(), strict=True)} >= {("train", "train")}
+    assert all(splits[id] == split for id, split in stated.items() if split != "train")
 
 
 def drawings(count, groups):

@@ -9,12 +9,16 @@ import signal
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
+from PIL import Image
 
 from crossmodal.config import params
+from crossmodal.data.prepared import Prepared
 from crossmodal.errors import CrossmodalError
 from crossmodal.steps.init import init
+from crossmodal.steps.prepare import prepare
 from tests.project_params import PATH
 
 SECTIONS = ("datasets", "experiments", "tables")
@@ -316,6 +320,41 @@ def test_a_call_after_a_kill_at_any_moment_ends_as_undisturbed(tmp_path, monkeyp
         begin()
         assert written() == whole
     assert states >= {0, 2}
+
+
+NAMES = [
+    *("a", "A", "caf\u00e9", "cafe\u0301", " a", "a ", "-rf", "--help", "a\\b", "c:a", "data:a"),
+    *("a\nb", "a\x1bb", "Screenshot at 3.07.12\u202fPM", "um 3.07\u00a0Uhr", "sea\u00adside"),
+    *(
+        "\U0001f468\u200d\U0001f467",
+        "\u0645\u06cc\u200c\u062e",
+        "e" * 251,
+        "\u00e9" * 125,
+        "sub /a",
+    ),
+    *("x;y/a", "a.b..c", "http://a", "=1+2", "a,b", 'a"b', "$(a)", "*", "~"),
+]
+
+
+def test_files_of_any_name_are_read_by_prepare(begin, tmp_path):
+    for number, name in enumerate(NAMES):
+        path = tmp_path / "holiday" / f"{name}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pixels = np.random.default_rng(number).integers(255, size=(9, 9, 3), dtype=np.uint8)
+        Image.fromarray(pixels).save(path)
+        path.with_name(f"{path.stem}.txt").write_text(f"text {number}")
+    printed = begin()
+    assert f"{len(NAMES)} items; modalities image and text; {len(NAMES)} captions" in printed
+    assert "left out:\n  nothing\n" in printed
+    options = yaml.safe_load(Path("holiday.yaml").read_text())["datasets"]["holiday"]
+    del options["plugin"]
+    prepare({"plugin": "folder", "options": options}, Path("unread"), Path("prepared"))
+    prepared = Prepared("prepared")
+    images = {path.read_bytes() for path in (tmp_path / "holiday").rglob("*.png")}
+    assert {prepared.read(item.image) for item in prepared.items} == images
+    assert {caption.text for caption in prepared.captions} == {
+        f"text {number}" for number in range(len(NAMES))
+    }
 
 
 def test_a_folder_elsewhere_gets_no_such_file(begin, tmp_path, monkeypatch):

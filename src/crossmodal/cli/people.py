@@ -74,7 +74,8 @@ def init(
     """Begin with your own files: write a CSV of them and an overlay, and say what to run.
 
     Captions are the lines of a text of the same name, or the words of the file's name; labels are
-    the names of sub-folders. A CSV that is there is used as it is. Nothing is overwritten.
+    the names of sub-folders, but `train`, `val` and `test` are splits. A CSV that is there is used
+    as it is. Nothing is overwritten; what is left out is listed, with the reason.
     """
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 
-from crossmodal.data.prepared import SPLITS
 from crossmodal.datasets._duplicates import grouped
 from crossmodal.datasets._own_items import stating
 from crossmodal.datasets._own_table import Table
@@ -22,13 +21,12 @@ def stated_splits(csv: Path, table: Table) -> dict[str, str]:
     """Return the split of each item, as its rows state it; empty without such a column.
 
     Raises:
-        CrossmodalError: If a split has no item.
+        CrossmodalError: If no item is for training.
     """
     stated = {id: stating(rows, "split") for id, rows in table.items.items()}
     splits = {id: row["split"] for id, row in stated.items() if "split" in row.values}
-    for split in SPLITS:
-        if splits and split not in splits.values():
-            raise CrossmodalError(f"{csv}: no item for split {split!r}; add some")
+    if splits and "train" not in splits.values():
+        raise CrossmodalError(f"{csv}: no item for split 'train'; add some")
     return splits
 
 
@@ -57,7 +55,7 @@ def drawn_splits(
         way = f"set `duplicates: warn` to part those that are only nearly equal, or {OWN}"
     largest = Counter(groups.values()).most_common(LARGEST)
     together = f"most are {kind} to " + ", ".join(f"{id!r} ({size})" for id, size in largest)
-    for split in SPLITS:
+    for split in ("train", *shares):
         if not sizes[split]:
             why = f"items that are {kind} stay in one split, and {together}; {way}"
             raise CrossmodalError(

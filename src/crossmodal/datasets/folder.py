@@ -8,7 +8,7 @@ two of `image`, `text` and `speech` are needed:
 - `speech`: path of the spoken caption;
 - `image`: path of the item's image;
 - `labels`: separated by `;`, the first is the item's category;
-- `split`: train, validation or test; without the column, splits are drawn.
+- `split`: train, validation or test; what no item states is drawn, from those for training.
 
 The last three belong to the item: they may stay empty in all of its rows but one. An item has
 something of each of `image`, `text` and `speech` that is a column; a row that has neither text nor
@@ -48,10 +48,12 @@ class Folder(Dataset):
             pattern=r"\.csv$", description="Path of the CSV, relative to the project's folder."
         )
         validation: Part = Field(
-            description="Share of the items drawn for validation, without a column `split`."
+            description="Share of the items, or of those for training, drawn for validation if the "
+            "column `split` states none."
         )
         test: Part = Field(
-            description="Share of the items drawn for testing, without a column `split`."
+            description="Share of the items, or of those for training, drawn for testing if the "
+            "column `split` states none."
         )
         seed: int = Field(ge=0, description="Seed of the draw.")
         duplicates: Literal["refuse", "warn"] = Field(
@@ -127,19 +129,24 @@ class Folder(Dataset):
             out.remark(remark)
 
     def _splits(self, table: Table) -> dict[str, str]:
-        """Split of each item, as its rows say or by a draw."""
+        """Return the split of each item: stated, or drawn from those for training."""
         options, refuse = self.options, self.options.duplicates == "refuse"
         shares = {"validation": options.validation, "test": options.test}
         stated = stated_splits(self.csv, table)
-        splits = stated or drawn_splits(self.csv, table, shares, options.seed, near=refuse)
+        missing = {split: share for split, share in shares.items() if split not in stated.values()}
+        splits = dict(stated)
+        if missing:
+            items = {id: r for id, r in table.items.items() if stated.get(id, "train") == "train"}
+            rest = Table(items, prints=table.prints)
+            splits |= drawn_splits(self.csv, rest, missing, options.seed, near=refuse)
         if stated or not refuse:
             advice = "; put both into one split, or set `duplicates: warn`" if refuse else ""
-            findings, items = parted(table, splits, advice)
+            findings, count = parted(table, splits, advice)
             if refuse:
                 findings.report()
-            elif items:
+            elif count:
                 warnings.warn(str(findings), stacklevel=2)
-                table.remarks.append(f"has {items:,} items {PARTED}")
+                table.remarks.append(f"has {count:,} items {PARTED}")
         sizes = Counter(splits.values())
         print(f"{self.csv}: " + ", ".join(f"{sizes[split]:,} {split} items" for split in SPLITS))
         return splits
