@@ -98,7 +98,8 @@ def test_commands_of_the_pages_exist():
 
 
 def test_the_networks_of_params_yaml_have_weights_that_anybody_gets():
-    named = {f["weights"] for f in CONTENT["features"].values() if "weights" in f}
+    options = [PARAMS.plugin("features", name)["options"] for name in PARAMS.features]
+    named = {each["weights"] for each in options if "weights" in each}
     assert named == {"imagenet", "official", *OFFICIAL}
 
 

@@ -36,6 +36,7 @@ def changed(folder, overrides):
     for file, own in overrides.items():
         apply_overrides(folder / file, own)
     read = params.Params.model_validate(read_files([folder / "params.yaml"]))
+    read._facts = PARAMS._facts
     before, after = jobs(PARAMS), jobs(read)
     assert before.keys() == after.keys()
     return {name: after[name] for name in after if after[name] != before[name]}
@@ -48,7 +49,8 @@ def test_one_leaf_of_every_method_changes_it_and_what_inherits_it_alone(own):
     found = changed(own, {"params.yaml": overrides})
     layers = based(CONTENT["methods"], "methods")
     for name, spec in PARAMS.experiments.items():
-        options = {}
+        plugin = PARAMS.plugin("methods", spec.method)["plugin"]
+        options = {**PARAMS._facts.defaults[f"methods.{plugin}"]}
         for address, said in layers[spec.method]:
             method = address.split(".")[1]
             options |= said | ({leaves[method]: values[method]} if method in leaves else {})

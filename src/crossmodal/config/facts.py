@@ -1,5 +1,7 @@
 """What a check of params.yaml finds out of plug-ins, which need not be imported again."""
 
+from typing import Any
+
 from pydantic import Field
 
 from crossmodal.options import Strict
@@ -24,6 +26,9 @@ class Facts(Strict):
 
     key: str = Field(description="Hash of params.yaml and of all source that was checked.")
     features: dict[str, FeatureFacts]
+    defaults: dict[str, dict[str, Any]] = Field(
+        {}, description="Section and plug-in, such as 'methods.sam' -> options that have a default."
+    )
     gpu: dict[str, bool] = Field(description="Plug-in of a method -> whether it can use a GPU.")
     weights: dict[str, str] = Field({}, description="Experiment -> file of its method's weights.")
     random: dict[str, bool] = Field({}, description="Experiment -> whether its seed matters.")

@@ -8,7 +8,6 @@ from crossmodal.errors import CrossmodalError, unknown
 
 # address in params.yaml and what is said there, from the general to the particular
 Layers = list[tuple[str, dict[str, Any]]]
-OWN = ("label", "published")
 MERGED = ("views", "options", "published")
 STRUCTURE = {"base", "prefix", "variants", "rows", "of"}
 
@@ -36,16 +35,10 @@ def lineage(name: str, parents: Mapping[str, str | None], where: str) -> list[st
 
 
 def based(entries: dict[str, dict[str, Any]], where: str) -> dict[str, Layers]:
-    """What is said of each entry of a section: by all that it is based on, then by itself.
-
-    `label` and `published` are names of one entry, which another does not inherit.
-    """
+    """Return what is set for each entry of a section: by all its bases, then by itself."""
     parents = {name: entry.get("base") for name, entry in entries.items()}
     return {
-        name: [
-            (f"{where}.{a}", {k: v for k, v in entries[a].items() if a == name or k not in OWN})
-            for a in lineage(name, parents, where)
-        ]
+        name: [(f"{where}.{a}", entries[a]) for a in lineage(name, parents, where)]
         for name in entries
     }
 

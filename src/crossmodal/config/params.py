@@ -17,6 +17,7 @@ from crossmodal.config.sections import Sections
 from crossmodal.config.yaml_text import refuse_other_types
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import digest, write_text
+from crossmodal.options import Strict
 
 CHECKED = Path(".snakemake/params-checked.json")  # beside params.yaml
 
@@ -24,8 +25,14 @@ CHECKED = Path(".snakemake/params-checked.json")  # beside params.yaml
 class Params(Sections):
     """params.yaml, and what its plug-ins answer."""
 
-    _facts: Facts = PrivateAttr()
+    _facts: Facts = PrivateAttr(default_factory=lambda: Facts(key="", features={}, gpu={}))
     _made: dict[tuple[str, str], Any] = PrivateAttr(default_factory=dict)
+
+    def plugin(self, kind: str, name: str) -> dict[str, Any]:
+        """Return the file name of an entry's plug-in, and all its options with the defaults."""
+        entry = super().plugin(kind, name)
+        defaults = self._facts.defaults.get(f"{kind}.{entry['plugin']}", {})
+        return entry | {"options": defaults | entry["options"]}
 
     def feature_of(self, name: str) -> FeatureFacts:
         """What is known of one entry of `features`."""
@@ -142,7 +149,11 @@ class Params(Sections):
             for (kind, name), method in made.items()
             if kind == "methods"
         }
-        return Facts(key=key, features=asked, gpu=gpu, broken=broken)
+        defaults = {
+            f"{kind}.{self.plugin(kind, name)['plugin']}": _defaults(plugin.Options)
+            for (kind, name), plugin in made.items()
+        }
+        return Facts(key=key, features=asked, defaults=defaults, gpu=gpu, broken=broken)
 
     def instance(self, kind: str, name: str) -> Any:
         """The plug-in of an entry, made when it is first wanted."""
@@ -154,6 +165,13 @@ class Params(Sections):
 
     def _entries(self) -> Iterator[tuple[str, str]]:
         return ((kind, name) for kind in plugins.BASES for name in getattr(self, kind))
+
+
+def _defaults(options: type[Strict]) -> dict[str, Any]:
+    """Return the options of a plug-in that have a default, as JSON has them."""
+    fields = options.model_fields.items()
+    values = {name: field.get_default() for name, field in fields if not field.is_required()}
+    return json.loads(json.dumps(values))
 
 
 def parse(config: dict[str, Any], checked: Path | None = None) -> Params:

@@ -25,7 +25,7 @@ class TwoParts(Dataset):
             description="Number of validation items, drawn from the training part."
         )
         seed: int = Field(ge=0, description="Seed of the draw.")
-        sizes: SizesOption
+        sizes: SizesOption = None
 
     parts: ClassVar[dict[str, int]]
     basis: ClassVar[str]

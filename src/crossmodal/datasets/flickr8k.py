@@ -50,12 +50,14 @@ class Flickr8k(Dataset):
 
     class Options(Strict):
         speech: Literal["none", "recorded", "synthetic"] = Field(
+            "none",
             description="'recorded': the captions read aloud by people (Harwath and Glass 2015); "
-            "'synthetic': by espeak-ng, in many voices; 'none': texts alone."
+            "'synthetic': by espeak-ng, in many voices; 'none': texts alone.",
         )
         classes: bool = Field(
+            False,
             description="Whether to keep only photographs of 20 classes, of up to 200 each: those "
-            "whose captions name one thing. The classes are no part of the published dataset."
+            "whose captions name one thing. The classes are no part of the published dataset.",
         )
 
     licence = (

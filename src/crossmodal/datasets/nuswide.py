@@ -65,7 +65,7 @@ class NusWide(Dataset):
             "the test part (top10), or from the training part (81).",
         )
         seed: int = Field(ge=0, description="Seed of the draws.")
-        sizes: SizesOption
+        sizes: SizesOption = None
 
         @model_validator(mode="after")
         def _can_be_drawn(self) -> Self:

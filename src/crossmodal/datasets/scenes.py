@@ -57,13 +57,14 @@ class Scenes(Dataset):
 
     class Options(Strict):
         train: Size = Field(description="Training items; categories are balanced.")
-        validation: Size = Field(description="Validation items.")
-        test: Size = Field(description="Test items.")
-        image_size: int = Field(ge=32, le=1024, description="Width and height in pixels.")
+        validation: Size = Field(200, description="Validation items.")
+        test: Size = Field(200, description="Test items.")
+        image_size: int = Field(96, ge=32, le=1024, description="Width and height in pixels.")
         spoken: int = Field(
             ge=0, le=CAPTIONS, description="How many of the five captions of an item are spoken."
         )
         voices: int = Field(
+            2,
             gt=0,
             le=len(VOICES),
             description="Number of voices; each clip has one of them, at its own speed and pitch.",

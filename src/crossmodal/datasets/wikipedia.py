@@ -75,8 +75,9 @@ class Wikipedia(Dataset):
         validation: int = Field(ge=1, lt=2173, description="Number of validation items.")
         seed: int = Field(ge=0, description="Seed of the draw.")
         media: bool = Field(
+            False,
             description="Whether items have their photograph and their article, from the whole "
-            "archive, for other features than the published ones."
+            "archive, for other features than the published ones.",
         )
 
         @model_validator(mode="after")

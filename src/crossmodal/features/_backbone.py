@@ -37,15 +37,16 @@ class BackboneFeature(FrozenFeature):
             description="The network: one of the papers', or `timm/NAME`, any of timm's."
         )
         weights: Weights = Field(
+            "imagenet",
             description="'imagenet': the official ImageNet weights, of torchvision the first ones, "
             "of `timm/NAME` those of its hub; 'random': drawn from `seed`; otherwise the name of a "
-            "safetensors file in `data/raw/weights/`."
+            "safetensors file in `data/raw/weights/`.",
         )
         resize: Resize = Field(
             description="How an image becomes the square that the network's input is cut from: "
             "'warp' changes the aspect ratio, 'short' cuts the ends of the long side."
         )
-        seed: int = Field(ge=0, description="Seed of random weights.")
+        seed: int = Field(0, ge=0, description="Seed of random weights.")
 
     modality = "image"
     reads = ("items.csv", "media.zip")

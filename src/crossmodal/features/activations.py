@@ -33,7 +33,8 @@ class Activations(BackboneFeature):
             "`timm/NAME`, 'all' are its convolutions, if it has any with an activation."
         )
         tap: Tap = Field(
-            description="Whether layers are read before ('pre') or after ('post') their activation."
+            "post",
+            description="Layers are read before ('pre') or after ('post') their activation.",
         )
 
         @model_validator(mode="after")

@@ -32,7 +32,7 @@ class BagOfWords(TextFeature):
             description="Values: raw counts, presence, or tf-idf."
         )
         stop_words: bool = Field(
-            description="Whether function words and single letters are left out, of English."
+            True, description="Whether function words and single letters are left out, of English."
         )
 
     reads = ("items.csv", "captions.csv", "splits.csv")

@@ -38,16 +38,17 @@ class FisherVectors(Tokens):
     class Options(Tokens.Options):
         word_dims: Count = Field(description="Dimensions D of the word vectors.")
         window: Count = Field(
-            description="Largest distance of two words that count as neighbours, in words."
+            5, description="Largest distance of two words that count as neighbours, in words."
         )
         mixtures: list[Literal["gaussian", "hybrid"]] = Field(
+            ["gaussian", "hybrid"],
             min_length=1,
             description="'gaussian': of Gaussians; 'hybrid': each dimension of a component is "
             "Gaussian or Laplacian.",
         )
         components: Count = Field(description="Components K of each mixture.")
-        iterations: Count = Field(description="Largest number of steps of EM.")
-        seed: int = Field(ge=0, description="Seeds the clusters that EM begins with.")
+        iterations: Count = Field(100, description="Largest number of steps of EM.")
+        seed: int = Field(0, ge=0, description="Seeds the clusters that EM begins with.")
 
     shape = "vector"
 

@@ -61,10 +61,10 @@ class FNE(Feature):
     class Options(Strict):
         activations: str = Field(description="Name of a feature of the plug-in `activations`.")
         thresholds: Thresholds | None = Field(
-            description="Between which units are coded 0; null: z-scores are kept."
+            None, description="Between which units are coded 0; null: z-scores are kept."
         )
         clip: Positive | None = Field(
-            description="Largest absolute z-score without thresholds; null with them."
+            None, description="Largest absolute z-score without thresholds; null with them."
         )
 
         @model_validator(mode="after")

@@ -34,7 +34,10 @@ class LogMel(SpeechFeature):
             description="Log-mel energies, or their cepstral coefficients."
         )
         frames: int = Field(
-            ge=1, le=2048, description="Maximal number of frames of 10 ms; longer clips are cut."
+            2048,
+            ge=1,
+            le=2048,
+            description="Maximal number of frames of 10 ms; longer clips are cut.",
         )
 
     shape = "sequence"

@@ -33,8 +33,9 @@ class SpeechTransformer(FrozenFeature, SpeechFeature):
     class Options(Strict):
         network: wav2vec2.Name = Field(description="The network, as torchaudio calls it.")
         weights: Annotated[str, Field(pattern=f"^(random|official|{FILE})$")] = Field(
+            "official",
             description="'official': those that torchaudio publishes; 'random': drawn from `seed`; "
-            "otherwise the name of a safetensors file in `data/raw/weights/`."
+            "otherwise the name of a safetensors file in `data/raw/weights/`.",
         )
         layers: Annotated[list[Count], Field(min_length=1)] = Field(
             description="Layers L of the transformer, from 1, whose outputs are averaged."
@@ -42,8 +43,8 @@ class SpeechTransformer(FrozenFeature, SpeechFeature):
         rows: Literal["vector", "sequence"] = Field(
             description="What a clip becomes: the mean of its frames, or all of them."
         )
-        seconds: Positive = Field(description="Longer clips are cut to so many seconds.")
-        seed: int = Field(ge=0, description="Seed of random weights.")
+        seconds: Positive = Field(20.0, description="Longer clips are cut to so many seconds.")
+        seed: int = Field(0, ge=0, description="Seed of random weights.")
 
         @model_validator(mode="after")
         def _check_layers(self) -> Self:

@@ -38,9 +38,9 @@ class Tokens(Feature):
         min_count: Count = Field(
             description="How often a word occurs in them at least; rarer ones are unknown."
         )
-        lower: bool = Field(description="Whether captions are turned to lower case.")
+        lower: bool = Field(True, description="Whether captions are turned to lower case.")
         bos: bool = Field(description="Whether the id 3 precedes the words.")
-        eos: bool = Field(description="Whether the id 2 follows the words.")
+        eos: bool = Field(True, description="Whether the id 2 follows the words.")
 
     modality = "text"
     unit = "caption"

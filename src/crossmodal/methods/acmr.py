@@ -46,16 +46,19 @@ class ACMR(StagedMethod):
         dims: int = Field(gt=3, description="Dimensions of the shared space.")
         hidden: LayersByView = Field(description="Units of the hidden layers, by modality.")
         invariance_weight: NotNegative = Field(description="Weight alpha of L_inv.")
-        discrimination_weight: NotNegative = Field(description="Weight beta of L_dis.")
-        negative_weight: NotNegative = Field(description="Weight lambda of the hinge in L_inv.")
+        discrimination_weight: NotNegative = Field(1.0, description="Weight beta of L_dis.")
+        negative_weight: NotNegative = Field(
+            1.0, description="Weight lambda of the hinge in L_inv."
+        )
         margin: NotNegative = Field(
             description="Margin mu of the hinge in L_inv, a distance in the shared space."
         )
         reversal: NotNegative = Field(
-            description="Factor of l: 1 is the paper's, 0 trains without adversary."
+            1.0, description="Factor of l: 1 is the paper's, 0 trains without adversary."
         )
         adversary_rate: Positive = Field(
-            description="Learning rate of the modality classifier, in units of `learning_rate`."
+            10.0,
+            description="Learning rate of the modality classifier, in units of `learning_rate`.",
         )
         similarity: Literal["cosine", "euclidean"] = Field(
             description="Similarity: 'cosine', or 'euclidean', the negative squared distance."

@@ -53,8 +53,9 @@ class CCL(StandardisedMethod):
             description="Margin of the contrastive loss, a distance of codes."
         )
         contrastive_weight: NotNegative = Field(
+            1.0,
             description="Weight of the contrastive loss relative to the cross-entropies; 2 in the "
-            "released code."
+            "released code.",
         )
 
     @property

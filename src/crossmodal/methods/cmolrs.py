@@ -25,8 +25,9 @@ class CMOLRS(Bidirectional):
             description="Rank k of both models, at most the smaller feature dimension after PCA."
         )
         within: Model = Field(
+            "first",
             description="Direction whose factors serve intra-modal retrieval; the first direction "
-            "is the one whose query modality comes first in the alphabet."
+            "is the one whose query modality comes first in the alphabet.",
         )
 
     @property

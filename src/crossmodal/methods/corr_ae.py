@@ -33,8 +33,9 @@ class CorrAE(StandardisedMethod):
 
         dims: Count = Field(description="Units of the codes: dimensions of the shared space.")
         reconstructs: Reconstructs = Field(
+            "own",
             description="What a code reconstructs: 'own' is Corr-AE, 'other' Corr-Cross-AE, 'both' "
-            "Corr-Full-AE."
+            "Corr-Full-AE.",
         )
 
     @property

@@ -38,15 +38,16 @@ class DeepSM(StagedMethod):
         hidden: LayersByView = Field(description="Units of the hidden layers, by modality.")
         dropout: float = Field(ge=0, lt=1, description="Dropout rate of the hidden layers.")
         loss: Literal["cross_entropy", "squared"] = Field(
+            "cross_entropy",
             description="'cross_entropy', or 'squared': the squared distance of posteriors and "
-            "labels, which are scaled to sum to 1."
+            "labels, which are scaled to sum to 1.",
         )
-        temperature: Positive = Field(description="Divisor of the logits in the embedding.")
+        temperature: Positive = Field(1.0, description="Divisor of the logits in the embedding.")
         similarity: Literal["dot", "cosine", "centred", "kl"] = Field(
             description="Similarity of posteriors: 'dot', 'cosine', 'centred' (Pearson's "
             "correlation) or 'kl', which is -KL(query, document)."
         )
-        momentum: float = Field(ge=0, lt=1, description="Momentum of SGD.")
+        momentum: float = Field(0.9, ge=0, lt=1, description="Momentum of SGD.")
 
     def stages(self, widths: dict[str, int]) -> list[Stage]:
         """The two classifiers."""

@@ -44,7 +44,9 @@ class EmbeddingNetwork(GradientMethod):
         hidden: Count = Field(description="Units of each branch's hidden layer.")
         dropout: float = Field(ge=0, lt=1, description="Dropout rate of the hidden layers.")
         margin: NotNegative = Field(description="Margin m, in units of the distance.")
-        image_weight: NotNegative = Field(description="Weight w_i, where images are the anchors.")
+        image_weight: NotNegative = Field(
+            1.0, description="Weight w_i, where images are the anchors."
+        )
         sentence_weight: NotNegative = Field(description="Weight w_s, where sentences are.")
         neighbour_weight: NotNegative = Field(
             description="Weight w_n, of sentences among each other."

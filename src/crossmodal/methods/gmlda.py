@@ -37,16 +37,18 @@ class GMLDA(Projection):
         """Options of the objective."""
 
         alignment: Literal["all", "mean"] = Field(
-            description="Columns of Z1 and Z2: 'all' the pairs, 'mean' the means of the classes."
+            "all",
+            description="Columns of Z1 and Z2: 'all' the pairs, 'mean' the means of the classes.",
         )
         alpha: NotNegative = Field(description="Weight alpha of the alignment.")
         balance: bool = Field(
+            False,
             description="Whether gamma = tr D1 / tr D2, mu = tr W1 / tr W2, and alpha is in units "
-            "of tr W1 / nuclear norm of Z1 Z2'; otherwise gamma = mu = 1, and alpha is as given."
+            "of tr W1 / nuclear norm of Z1 Z2'; otherwise gamma = mu = 1, and alpha is as given.",
         )
         ridge: NotNegative = Field(description="Ridge of each D, in units of its mean diagonal.")
         pca_energy: float = Field(
-            gt=0, le=1, description="Share of a view's variance that PCA keeps."
+            0.95, gt=0, le=1, description="Share of a view's variance that PCA keeps."
         )
 
     def fit(self, train: Split, validation: Split, run: Run) -> None:

@@ -33,7 +33,8 @@ class KCCA(Method):
         """Options of the kernels and of the regularisation."""
 
         kernel: Kernel = Field(
-            description="Kernel of both views: 'rbf', 'linear' or 'quadratic', see `kernel_matrix`."
+            "rbf",
+            description="Kernel of both views: 'rbf', 'linear', 'quadratic', see `kernel_matrix`.",
         )
         width: Positive = Field(
             description="Factor f of the kernel exp(-f |x - z|^2 / mean squared training distance)."
@@ -44,7 +45,8 @@ class KCCA(Method):
             description="Shrinkage c; at 0 a kernel of full rank fits any training set perfectly.",
         )
         landmarks: Count = Field(
-            description="Training pairs drawn for the kernel features; all if there are no more."
+            2000,
+            description="Training pairs drawn for the kernel features; all if there are no more.",
         )
 
     def fit(self, train: Split, validation: Split, run: Run) -> None:

@@ -37,7 +37,7 @@ class LGCFL(Projection):
     class Options(GroupSparseOptions, InputOptions):
         """Options of the objective."""
 
-        dragging: bool = Field(description="Whether the targets move; otherwise T = Y.")
+        dragging: bool = Field(True, description="Whether the targets move; otherwise T = Y.")
 
     def fit(self, train: Split, validation: Split, run: Run) -> None:
         """Learn both maps; the learning curve records the objective.

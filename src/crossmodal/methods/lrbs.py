@@ -49,14 +49,16 @@ class LRBS(Method):
             description="Weight lambda of the nuclear norm, in units of the smallest one for which "
             "M is zero."
         )
-        iterations: Count = Field(description="Maximum number of iterations.")
+        iterations: Count = Field(200, description="Maximum number of iterations.")
         tolerance: NotNegative = Field(
+            0.00001,
             description="Stop when the relative change of the objective over all pairs is at most "
-            "this; without effect if `sample` is set."
+            "this; without effect if `sample` is set.",
         )
         sample: Count | None = Field(
+            None,
             description="Items of each view, drawn again for each iteration, whose pairs it "
-            "descends on: our approximation for many items. null: all."
+            "descends on: our approximation for many items. null: all.",
         )
 
     task = "category"

@@ -48,19 +48,22 @@ class Matchmap(SpeechImageMethod):
     class Options(SpeechImageOptions):
         similarity: Similarity = Field(description="How the matchmap is reduced to a score.")
         unit_speech: bool = Field(
-            description="Whether the mean step of a clip has length one; only with 'sisa'."
+            False, description="Whether the mean step of a clip has length one; only with 'sisa'."
         )
         input_norm: Literal["raw", "zscore"] = Field(
+            "raw",
             description="Scaling of image features, fitted on the training split: 'raw' none, "
-            "'zscore' z-scores of each channel and position; 'raw' for image files."
+            "'zscore' z-scores of each channel and position; 'raw' for image files.",
         )
         image_kernel: Literal[1, 3] = Field(
             description="Side of the convolution over the image's positions."
         )
         impostors: Literal["random", "semi-hard"] = Field(
-            description="'random': drawn at random; 'semi-hard': the semi-hard ones too."
+            "random", description="'random': drawn at random; 'semi-hard': the semi-hard ones too."
         )
-        optimizer: Literal["sgd", "adam"] = Field(description="'sgd' with momentum 0.9, or 'adam'.")
+        optimizer: Literal["sgd", "adam"] = Field(
+            "sgd", description="'sgd' with momentum 0.9, or 'adam'."
+        )
         decay: float = Field(gt=0, le=1, description="Factor of the learning rate when it falls.")
 
         @model_validator(mode="after")

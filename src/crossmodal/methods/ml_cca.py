@@ -30,8 +30,9 @@ class MLCCA(CanonicalProjection):
         """Options of CCA and of the similarity of labels."""
 
         sigma: Positive | None = Field(
+            1.0,
             description="Width of the similarity exp(-|z - z'|^2 / sigma) of label vectors z, z'; "
-            "null: their cosine, which leaves out items without labels."
+            "null: their cosine, which leaves out items without labels.",
         )
 
     def fit(self, train: Split, validation: Split, run: Run) -> None:

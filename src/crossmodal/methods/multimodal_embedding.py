@@ -48,35 +48,42 @@ class MultimodalEmbedding(GradientMethod):
         dims: Count = Field(description="Dimensions D of the shared space, and units of the GRU.")
         word_dims: Count = Field(description="Dimensions of the word embedding.")
         image_bias: bool = Field(
-            description="Whether the map of images has a bias: as released, not as published."
+            False,
+            description="Whether the map of images has a bias: as released, not as published.",
         )
         initialisation: Initialisation = Field(
             description="Of the GRU: 'orthogonal', as published, or 'uniform', as in VSE++."
         )
         similarity: Literal["cosine", "order"] = Field(description="Similarity S.")
-        absolute: bool = Field(description="Take absolute values of the normalised embeddings.")
+        absolute: bool = Field(
+            False, description="Take absolute values of the normalised embeddings."
+        )
         loss: Literal["sum", "max", "sum-max"] = Field(
             description="Over all negatives, over the hardest, or first one and then the other."
         )
         hardest: Hardest = Field(
+            "negative",
             description="Index of each maximum: the 'negative', as published, or the 'anchor', as "
-            "released."
+            "released.",
         )
         margin: NotNegative = Field(description="Margin a, in units of S.")
         learning_rate: Positive = Field(description="Learning rate of Adam.")
         finetuning_rate: Positive | None = Field(
-            description="Learning rate of the second loss of 'sum-max', otherwise null."
+            None, description="Learning rate of the second loss of 'sum-max', otherwise null."
         )
         drop_epoch: Count | None = Field(
+            None,
             description="Epoch from which the learning rate is a tenth, as in a released launcher; "
-            "null: never, as published."
+            "null: never, as published.",
         )
         bias_correction: Literal["published", "released"] = Field(
-            description="Of Adam's moments: 'published', or 'released', with 1 - beta for beta."
+            "published",
+            description="Of Adam's moments: 'published', or 'released', with 1 - beta for beta.",
         )
         clip: Positive = Field(
+            2.0,
             description="Largest L2 norm of the gradient of each parameter tensor; a GRU's gates "
-            "share one."
+            "share one.",
         )
         captions_per_epoch: Literal["one", "all"] = Field(
             description="A random caption of each image, or all of them."
@@ -86,8 +93,9 @@ class MultimodalEmbedding(GradientMethod):
         )
         epochs: Count = Field(description="Passes over the captions.")
         finetuning_epochs: Count | None = Field(
+            None,
             description="Passes with the second loss of 'sum-max'; null: from the best epoch of "
-            "the first to `epochs`, as released, or no second loss."
+            "the first to `epochs`, as released, or no second loss.",
         )
 
         @model_validator(mode="after")

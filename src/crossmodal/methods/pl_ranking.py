@@ -44,33 +44,36 @@ class PLRanking(GradientMethod):
 
     class Options(PreprocessingOptions):
         dims: Count = Field(description="Dimensions k of the shared space: columns of U and V.")
-        margin: Positive = Field(description="Margin m of the pairwise loss.")
+        margin: Positive = Field(0.5, description="Margin m of the pairwise loss.")
         tries: Count = Field(
-            description="Maximum number of items of other classes that are sampled per query."
+            100, description="Maximum number of items of other classes that are sampled per query."
         )
-        list_weight: NotNegative = Field(description="Weight beta of the listwise loss.")
+        list_weight: NotNegative = Field(0.1, description="Weight beta of the listwise loss.")
         separation: NotNegative = Field(
-            description="Weight eta of the distance to other classes in the listwise loss."
+            0.1, description="Weight eta of the distance to other classes in the listwise loss."
         )
         ceiling: Positive = Field(
+            4.0,
             description="Squared distance tau beyond which items of other classes have zero "
-            "gradient in the listwise loss."
+            "gradient in the listwise loss.",
         )
         neighbours: Count = Field(
-            description="Nearest items of the own class in the batch that are pulled together."
+            5, description="Nearest items of the own class in the batch that are pulled together."
         )
         strangers: Count = Field(
-            description="Nearest items of other classes in the batch that are pushed apart."
+            10, description="Nearest items of other classes in the batch that are pushed apart."
         )
-        penalty: NotNegative = Field(description="Weight lambda of both nuclear norms.")
+        penalty: NotNegative = Field(0.001, description="Weight lambda of both nuclear norms.")
         learning_rate: Positive = Field(description="Learning rate of step 0.")
         decay_steps: Positive = Field(
-            description="T in steps: the learning rate of step t is learning_rate / (1 + t / T)."
+            1000.0,
+            description="T in steps: the learning rate of step t is learning_rate / (1 + t / T).",
         )
-        batch: Annotated[int, Field(gt=1)] = Field(description="Pairs per step.")
+        batch: Annotated[int, Field(gt=1)] = Field(256, description="Pairs per step.")
         epochs: Count = Field(
+            60,
             description="Passes over the training pairs; the epoch that is best on the validation "
-            "split is kept."
+            "split is kept.",
         )
 
     task = "category"

@@ -50,18 +50,21 @@ class TwoWayNet(GradientMethod):
             min_length=1, description="Units of each hidden layer, from the first view on."
         )
         parts: Count = Field(
+            1,
             description="Parts of the last layer that are mapped apart from each other; 1: all to "
-            "all."
+            "all.",
         )
         dropout: float = Field(ge=0, lt=1, description="Share p of the hidden units dropped.")
         middle_weight: NotNegative = Field(description="Weight w of the middle layers' distance.")
         decorrelation: NotNegative = Field(description="Weight d of the correlation of units.")
         variance: NotNegative = Field(description="Weight v of the inverse scales.")
-        weight_decay: NotNegative = Field(description="Weight c of the squared weights.")
+        weight_decay: NotNegative = Field(0.05, description="Weight c of the squared weights.")
         learning_rate: Positive = Field(description="Learning rate at first.")
-        momentum: float = Field(ge=0, lt=1, description="Nesterov momentum.")
+        momentum: float = Field(0.9, ge=0, lt=1, description="Nesterov momentum.")
         decay_every: Count = Field(description="Epochs after which the learning rate halves.")
-        batch: int = Field(gt=1, description="Pairs per step; the last, incomplete one is dropped.")
+        batch: int = Field(
+            128, gt=1, description="Pairs per step; the last, incomplete one is dropped."
+        )
         epochs: Count = Field(description="Passes over all pairs.")
 
     task = "instance"

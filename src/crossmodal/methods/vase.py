@@ -57,7 +57,7 @@ class VASE(FineTuning, SpeechImageMethod):
         )
         word_dims: Count = Field(description="Dimensions of the word embedding.")
         same_image_negatives: bool = Field(
-            description="Whether captions of one image are negatives of each other."
+            True, description="Whether captions of one image are negatives of each other."
         )
         cycle_weight: NotNegative = Field(
             description="Weight lambda of the cycle loss; 0 is base, with texts base+aux."
@@ -66,25 +66,29 @@ class VASE(FineTuning, SpeechImageMethod):
             description="Inverse temperature beta of the cycle loss."
         )
         cycle_of_unit_rows: bool = Field(
-            description="Whether the cycle loss sees the embeddings after their normalisation."
+            True,
+            description="Whether the cycle loss sees the embeddings after their normalisation.",
         )
         first_cosine: bool = Field(
+            True,
             description="Compare the embeddings by their cosine, not inner product; unit rows have "
-            "the same."
+            "the same.",
         )
         second_cosine: bool = Field(
-            description="Compare the first reconstructions by their cosine, not inner product."
+            False,
+            description="Compare the first reconstructions by their cosine, not inner product.",
         )
         finetuning_rate: Positive | None = Field(
-            description="Learning rate while the image network learns; null leaves it frozen."
+            None, description="Learning rate while the image network learns; null leaves it frozen."
         )
-        clip: Positive = Field(description="Largest L2 norm of all gradients together.")
+        clip: Positive = Field(2.0, description="Largest L2 norm of all gradients together.")
         finetuning_epochs: Count = Field(
             description="Passes over the training split while the image network learns."
         )
         reads_padding: bool = Field(
+            False,
             description="Whether the BiGRU reads the padding too, as the paper's text has it; else "
-            "only the steps of the clip."
+            "only the steps of the clip.",
         )
 
         @model_validator(mode="after")

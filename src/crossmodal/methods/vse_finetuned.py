@@ -58,7 +58,8 @@ class VSEFinetuned(FineTuning):
         word_dims: Count = Field(description="Dimensions of the word embedding.")
         image_network: backbones.Name = Field(description="The CNN that reads image files.")
         image_weights: Weights = Field(
-            description="'imagenet' (the official ones), 'random', or a file in data/raw/weights/."
+            "imagenet",
+            description="'imagenet' (the official ones), 'random', or a file in data/raw/weights/.",
         )
         margin: NotNegative = Field(description="Margin a of the hinges, in units of the cosine.")
         learning_rate: Positive = Field(
@@ -68,7 +69,7 @@ class VSEFinetuned(FineTuning):
         decay_every: Count = Field(
             description="Epochs of a phase after which its learning rate is a tenth, each time."
         )
-        clip: Positive = Field(description="Largest L2 norm of all gradients together.")
+        clip: Positive = Field(2.0, description="Largest L2 norm of all gradients together.")
         captions_per_epoch: Literal["one", "all"] = Field(
             description="A random caption of each image, or all of them."
         )

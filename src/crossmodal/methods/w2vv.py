@@ -42,8 +42,9 @@ class W2VV(GradientMethod):
         hidden: Count = Field(description="Units of the hidden layer.")
         dropout: float = Field(ge=0, lt=1, description="Dropout rate of the hidden layer.")
         output: Literal["relu", "linear"] = Field(
+            "relu",
             description="Function f: 'relu' for features that are not negative, as published, or "
-            "'linear'."
+            "'linear'.",
         )
         learning_rate: Positive = Field(description="Learning rate of RMSprop.")
         clip: Positive = Field(description="Largest L2 norm of all gradients together.")

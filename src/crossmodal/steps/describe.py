@@ -103,7 +103,7 @@ def experiment(params: Params, written: Any, name: str) -> Iterator[Row]:
     ]
     for key, value in job["options"].items():
         at = _origin(layers, "grid", key) or _origin(layers, "options", key)
-        at = at or _origin(method, "options", key, "")
+        at = at or _origin(method, "options", key, "") or f"+methods.{spec.method}.{key}"
         yield f"options.{key}", _shown(value), at, _meaning(options[key])
 
 
@@ -113,7 +113,7 @@ def entry(params: Params, written: Any, kind: str, name: str) -> Iterator[Row]:
     fields = plugins.load(kind, found["plugin"]).Options.model_fields
     layers = [(at, {"": said}) for at, said in based(written[kind], kind)[name]]
     for option, value in found["options"].items():
-        field, at = fields[option], _origin(layers, "", option, "")
+        field, at = fields[option], _origin(layers, "", option, "") or f"+{kind}.{name}.{option}"
         yield option, type_name(field.annotation), _shown(value), at, _meaning(field)
 
 

@@ -15,9 +15,9 @@ class GroupSparseOptions(Strict):
     penalty: Positive = Field(
         description="Weight of the row-sparse norms of both maps; grows with the number of pairs."
     )
-    iterations: Count = Field(description="Maximum number of iterations.")
+    iterations: Count = Field(30, description="Maximum number of iterations.")
     tolerance: NotNegative = Field(
-        description="Relative decrease of the objective at which iterations stop."
+        0.0001, description="Relative decrease of the objective at which iterations stop."
     )
 
 

@@ -52,7 +52,7 @@ class Bidirectional(Method):
             description="Weight beta of the distance between both documents in the margin."
         )
         margin_base: NotNegative = Field(
-            description="Constant part of the margin; the paper has none."
+            0.0, description="Constant part of the margin; the paper has none."
         )
         feature_weight: Share = Field(
             description="Weight alpha of the feature distance in the margin; the label distance "

@@ -21,7 +21,7 @@ class PreprocessingOptions(ScalingOptions):
     """Options of `fit_preprocessing`."""
 
     pca_energy: Annotated[float, Field(gt=0, le=1)] | None = Field(
-        description="Share of the variance that PCA keeps, (0, 1]; null: no PCA."
+        0.95, description="Share of the variance that PCA keeps, (0, 1]; null: no PCA."
     )
 
 

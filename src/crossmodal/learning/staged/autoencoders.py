@@ -17,7 +17,7 @@ class PretrainingOptions(Strict):
     """Options of the denoising autoencoders."""
 
     noise: float = Field(
-        ge=0, lt=1, description="Share of an autoencoder's inputs set to zero in pretraining."
+        0.2, ge=0, lt=1, description="Share of an autoencoder's inputs set to zero in pretraining."
     )
     pretraining_steps: Count = Field(description="Steps of the denoising autoencoders.")
 

@@ -35,7 +35,7 @@ class TrainingOptions(Strict):
         "rows of unit length."
     )
     learning_rate: Positive = Field(description="Learning rate of the optimiser.")
-    weight_decay: NotNegative = Field(description="L2 penalty of weights, not of biases.")
+    weight_decay: NotNegative = Field(0.0001, description="L2 penalty of weights, not of biases.")
     batch: int = Field(
         gt=1, description="Pairs per step; the last, incomplete batch of an epoch is dropped."
     )
