@@ -1,7 +1,6 @@
 """What the rules ask of params.yaml up to embeddings: each job's files, and what it depends on."""
 
 import json
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -11,6 +10,7 @@ from crossmodal.data.prepared import FILES, is_prepared
 from crossmodal.errors import ENCODERS, CrossmodalError
 from crossmodal.io.files import digest
 from crossmodal.workflow.code_hash import code
+from crossmodal.workflow.own_files import content
 
 
 class Wildcards(Protocol):
@@ -81,7 +81,7 @@ class FitJobs:
         """Preparing a dataset depends on its options, and on the user's own files."""
         entry = self.params.plugin("datasets", wildcards.dataset)
         # as inputs of the rule, many files of a user would fill records and logs
-        files = _stamp(self.params.dataset_of(wildcards.dataset).files())
+        files = content(self.params.dataset_of(wildcards.dataset).files())
         return job_spec("prepare", {**entry, "files": files}, "datasets")
 
     # extract
@@ -210,11 +210,6 @@ def job_spec(step: str, entry: dict[str, Any], kind: str = "") -> str:
     modules = [f"crossmodal.steps.{step}"]
     modules += [f"crossmodal.{kind}.{entry['plugin']}"] if kind else []
     return json.dumps({**entry, "code": code(*modules)}, sort_keys=True)
-
-
-def _stamp(files: Iterable[Path]) -> str:
-    """Hash of names, sizes and times."""
-    return digest(*((str(f), f.stat().st_size, f.stat().st_mtime_ns) for f in files))
 
 
 def _weights(file: str) -> list[str]:
