@@ -280,6 +280,11 @@ def test_weights_that_a_method_begins_with_are_known_of_each_experiment(tmp_path
             assert found.weights_of("wiki_cca") == ""
 
 
+def test_a_check_needs_no_place_for_its_note(tmp_path):
+    (tmp_path / "state").touch()
+    assert params.parse(yaml.safe_load(VALID), tmp_path / "state/checked.json")
+
+
 def test_another_value_or_another_source_is_checked_again(checked, monkeypatch):
     config = yaml.safe_load(VALID)
     config["methods"]["cca"]["dims"] = -1

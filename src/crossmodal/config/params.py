@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -194,7 +195,8 @@ def parse(config: dict[str, Any], checked: Path | None = None) -> Params:
     if not (checked and params._recall(checked, key)):
         params.check(key)
         if checked and not params.broken:  # what is broken may be mended outside of the package
-            write_text(checked, params._facts.model_dump_json())
+            with suppress(OSError):  # the project's folder may be somebody else's
+                write_text(checked, params._facts.model_dump_json())
     return params
 
 

@@ -165,6 +165,7 @@ def write_index(
         np.save(temporary / "ids.npy", np.array([id.encode() for id in ids]))
         np.save(temporary / "rows.npy", rows)
         write_json(temporary / "index.json", {"form": form})
+        temporary.chmod(place.parent.stat().st_mode)  # for all who may read what is beside it
         if not place.exists():  # as another process may have been faster
             for path in (*temporary.iterdir(), temporary):
                 sync(path)
