@@ -6,7 +6,7 @@ import unicodedata
 import zipfile
 from collections import Counter
 from contextlib import ExitStack
-from pathlib import Path, PurePosixPath, PureWindowsPath
+from pathlib import Path, PurePosixPath
 from types import TracebackType
 
 import numpy as np
@@ -23,6 +23,7 @@ from crossmodal.data.prepared import (
 )
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import LONGEST_FIELD, replacing, write_csv, write_json
+from crossmodal.io.relative_names import defect
 
 NOT_IN_NAMES = {"Cc", "Cs", "Zl", "Zp"}  # controls, half letters, ends of lines and paragraphs
 
@@ -203,12 +204,9 @@ class Writer:
 
 def is_file_name(id: str) -> bool:
     """Return true if an id can name a file, with folders before it or not, on any system."""
-    windows = PureWindowsPath(id)
-    parts = (*PurePosixPath(id).parts, *windows.parts)
-    stays = parts and not windows.anchor and ".." not in parts and "\\" not in id
     # not str.isprintable: the no-break spaces of screenshots and joiners of emoji do not print
     legal = NOT_IN_NAMES.isdisjoint(map(unicodedata.category, id))
-    return bool(id.strip() and legal and stays and str(PurePosixPath(id)) == id)
+    return bool(id.strip() and legal and not defect(id) and str(PurePosixPath(id)) == id)
 
 
 def _is_writable(text: str) -> bool:

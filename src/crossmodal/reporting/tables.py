@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from html import escape
 from types import MappingProxyType
 from typing import Any
 
@@ -48,7 +49,7 @@ def to_markdown(
     parts += remarks
     for direction in directions:
         shown = _rank(rows, direction, table.columns[0]) if table.ranked else rows
-        parts.append(f"**{direction}**\n\n{_lines(shown, direction)}")
+        parts.append(f"**{escape(direction)}**\n\n{_lines(shown, direction)}")
     parts += [f"![{said}](../figures/{file}.svg)" for file, said in figures.items()]
     return "\n\n".join(parts) + "\n"
 
