@@ -146,7 +146,7 @@ def read_json(path: Path) -> Any:
     """
     try:
         return json.loads(readable(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise CrossmodalError(f"{path}: cannot be read as JSON ({error}); make it again") from error
 
 

@@ -14,6 +14,7 @@ from crossmodal.data.prepared import Items, Prepared, item_of
 from crossmodal.data.split import View
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.progress import track
+from crossmodal.io.relative_names import inside
 
 
 class Extractor:
@@ -33,9 +34,18 @@ class Extractor:
         self, meta: dict[str, Any], weights: Path, dataset: Prepared | None = None
     ) -> None:
         self.meta = meta
-        sources = meta["sources"].items()
-        self.sources = {name: Extractor(inner, weights, dataset) for name, inner in sources}
-        made_by = meta["extractor"]
+        try:
+            sources = meta["sources"].items()
+            self.sources = {name: Extractor(inner, weights, dataset) for name, inner in sources}
+            self._restore(weights, dataset)
+        except (LookupError, TypeError, AttributeError, ValueError) as error:
+            raise CrossmodalError(
+                f"the feature does not fit this version of crossmodal ({error!r}); extract it again"
+            ) from error
+
+    def _restore(self, weights: Path, dataset: Prepared | None) -> None:
+        """Make the feature with its options, weights, and what it learnt."""
+        made_by = self.meta["extractor"]
         self.feature: Feature = plugins.make(
             "features", made_by["plugin"], made_by["options"], "options"
         )
@@ -44,13 +54,13 @@ class Extractor:
         if dataset and self.feature.published:
             self.feature.fit(dataset, {})
         else:
-            self.feature.restore(meta)
+            self.feature.restore(self.meta)
 
     def _find(self, weights: Path) -> Path | None:
         """The weights file that the feature names, if it names one."""
         if not self.feature.weights:
             return None
-        path = weights / self.feature.weights
+        path = inside(weights, self.feature.weights, "the feature")
         if not path.is_file():
             raise CrossmodalError(
                 f"{path}: not found; put the weights there (`crossmodal weights {path}` fetches "

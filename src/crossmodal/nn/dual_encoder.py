@@ -76,6 +76,12 @@ def _check(path: Path, config: dict[str, Any], folder: Path) -> None:
             f"{path}: its text encoder is {text['hf_model_name']} of another repository, which is "
             "not supported; take a model whose text encoder is open_clip's"
         )
+    name = config.get("model_cfg", {}).get("vision_cfg", {}).get("timm_model_name", "")
+    if ":" in name:
+        raise CrossmodalError(
+            f"{path}: its image encoder is {name}, of another place; take a model whose image "
+            "encoder is one of timm's by name"
+        )
     if REMOTE in text.get("tokenizer_kwargs", {}):
         raise CrossmodalError(f"{path}: its tokenizer asks for {REMOTE}, which is refused")
     if "hf_tokenizer_name" not in text:

@@ -56,6 +56,8 @@ class Index:
         self._model, self._direction, self._folder = model, direction, folder
         try:
             self._form: str | None = read_json(folder / "index.json")["form"]
+            if self._form not in (None, *FORMS):
+                raise ValueError(f"no form of inner products is called {self._form!r}")
             self._ids, self._rows = (
                 np.load(folder / f"{name}.npy", mmap_mode="r") for name in ("ids", "rows")
             )

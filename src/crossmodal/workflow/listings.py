@@ -94,10 +94,14 @@ def wrong_files(folder: Path, files: list[File]) -> list[str]:
 
 def _cached(name: str) -> Path:
     """An object of DVC's cache."""
+    from dvc.exceptions import NotDvcRepoError
     from dvc.repo import Repo
 
-    with Repo() as repo:
-        return Path(repo.cache.local.oid_to_path(name))
+    try:
+        with Repo() as repo:
+            return Path(repo.cache.local.oid_to_path(name))
+    except NotDvcRepoError as error:
+        raise CrossmodalError(f"{error}; go to the project's folder") from error
 
 
 def _md5(path: Path) -> str:

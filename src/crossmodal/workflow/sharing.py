@@ -4,13 +4,15 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path, PurePath
+from typing import Annotated
 
 import yaml
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field
 
 from crossmodal.config.params import Params
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import UNFINISHED
+from crossmodal.io.relative_names import defect
 from crossmodal.workflow.listings import LISTING, fetch_listing, wrong_files
 
 IGNORE, LOCK = Path(".dvcignore"), Path("dvc.lock")
@@ -31,10 +33,16 @@ CLOSED = (
 )
 
 
+def _checked(name: str) -> str:
+    if reason := defect(name):
+        raise ValueError(f"the name {reason}")
+    return name
+
+
 class Output(BaseModel):
     """An output folder in dvc.lock, and the hash of the listing of its files."""
 
-    path: str
+    path: Annotated[str, AfterValidator(_checked)]
     md5: str = Field(pattern=LISTING)
 
 
