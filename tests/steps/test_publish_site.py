@@ -1,5 +1,6 @@
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +10,8 @@ from crossmodal.io.files import write_csv, write_json
 from crossmodal.reporting.site import papers_of, read_deviations, sections_for
 from crossmodal.reporting.tables import COLUMNS
 from crossmodal.steps.publish_site import publish_site
+from crossmodal.workflow.carrier import name_of
+from crossmodal.workflow.records import STORE, carry
 from tests.project_params import PARAMS, PATH
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
@@ -144,6 +147,26 @@ def test_numbers_that_are_none_are_refused(tmp_path, monkeypatch):
     monkeypatch.setitem(NUMBERS, "two", [("", "a", "both", "rsum", float("nan"), "", "", 0, "")])
     with pytest.raises(CrossmodalError, match="number that is none"):
         write_site(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("tables/one.csv", b"0.25", b"0.35"),
+        ("curves/learning/toy_sam.csv", b"0.2", b"0s2"),
+        ("curves/precision_scope/toy_cca.csv", b"0.9", b"0.8"),
+        ("runs/toy_sam/seed1.json", b"100", b"900"),
+    ],
+)
+def test_a_flipped_byte_of_what_it_shows_is_named(site, tmp_path, name, before, after):
+    path = Path("results") / name
+    record = STORE / name_of(path)
+    record.parent.mkdir(parents=True)
+    write_json(record, {"endtime": path.stat().st_mtime})
+    carry()
+    path.write_bytes(path.read_bytes().replace(before, after, 1))
+    with pytest.raises(CrossmodalError, match=rf"^{path}: changed since it was made"):
+        publish_site(SPEC, tmp_path / "index.html", tmp_path / "deviations.md")
 
 
 def test_the_projects_own_suites_and_deviations_are_understood():

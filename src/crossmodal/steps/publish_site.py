@@ -13,6 +13,8 @@ from crossmodal.reporting.site import (
     to_html,
 )
 from crossmodal.reporting.tables import COLUMNS
+from crossmodal.workflow.jobs import CURVES
+from crossmodal.workflow.records import verified
 
 RESULTS = Path("results")
 
@@ -28,8 +30,9 @@ def publish_site(spec: dict[str, Any], output: Path, deviations: Path) -> None:
         deviations: docs/deviations.md.
 
     Raises:
-        CrossmodalError: If a result is missing or corrupt.
+        CrossmodalError: If a result is missing or corrupt, or changed since it was made.
     """
+    verified(_inputs(spec))
     decisions = read_deviations(deviations.read_text(encoding="utf-8"))
     tables = {
         name: {**shown, "papers": papers_of(name, spec["suites"], spec["papers"])}
@@ -38,7 +41,7 @@ def publish_site(spec: dict[str, Any], output: Path, deviations: Path) -> None:
     numbers = [
         number
         for name in tables
-        for number in number_rows(name, read_csv(RESULTS / f"tables/{name}.csv", COLUMNS))
+        for number in number_rows(name, read_csv(_table(name), COLUMNS))
     ]
     content = {
         "tables": tables,
@@ -51,9 +54,32 @@ def publish_site(spec: dict[str, Any], output: Path, deviations: Path) -> None:
     write_text(output, to_html(f"crossmodal: {spec['suite']}", content))
 
 
+def _inputs(spec: dict[str, Any]) -> list[Path]:
+    """All results that the page shows."""
+    experiments = spec["experiments"]
+    runs = [path for name, said in experiments.items() for path in _runs(name, said["seeds"])]
+    curves = [_curve(kind, name) for name in experiments for kind in CURVES]
+    return [*map(_table, spec["tables"]), *runs, *curves]
+
+
+def _table(name: str) -> Path:
+    """Numbers of a table."""
+    return RESULTS / f"tables/{name}.csv"
+
+
+def _runs(name: str, seeds: list[int]) -> list[Path]:
+    """Metrics of all seeds of an experiment."""
+    return [RESULTS / f"runs/{name}/seed{seed}.json" for seed in seeds]
+
+
+def _curve(kind: str, name: str) -> Path:
+    """A curve of an experiment, averaged over its seeds."""
+    return RESULTS / f"curves/{kind}/{name}.csv"
+
+
 def _experiment(name: str, said: dict[str, Any], decisions: dict[str, Any]) -> dict[str, Any]:
     """All that the page shows of an experiment, but its numbers."""
-    runs = [read_json(RESULTS / f"runs/{name}/seed{seed}.json") for seed in said["seeds"]]
+    runs = [read_json(path) for path in _runs(name, said["seeds"])]
     return {
         **said,
         **facts_of(runs),
@@ -61,9 +87,9 @@ def _experiment(name: str, said: dict[str, Any], decisions: dict[str, Any]) -> d
         "curves": {
             kind: [
                 [float(value) if value else None for value in row.values()]
-                for row in read_csv(RESULTS / f"curves/{kind}/{name}.csv", [])
+                for row in read_csv(_curve(kind, name), [])
             ]
-            for kind in ("learning", "precision_scope")
+            for kind in CURVES
         },
         "examples": f"../examples/{name}.html",
     }
