@@ -184,6 +184,42 @@ def test_records_that_a_power_cut_emptied_are_restored(project, left):
     assert records.doubt(lambda path: True) == []
 
 
+def test_an_older_record_that_a_power_cut_brought_back_gives_way(project):
+    make(project, FEATURE, time=1000.0, params="a")
+    older = stored(FEATURE).read_bytes()
+    make(project, FEATURE, b"anew", time=3000.0, params="b")
+    records.carry()
+    stored(FEATURE).write_bytes(older)
+    records.take_over()
+    assert json.loads(stored(FEATURE).read_text())["params"] == ["b"]
+
+
+def test_a_record_taken_over_is_synced_before_it_counts_as_seen(project, monkeypatch):
+    make(project, FEATURE)
+    records.carry()
+    move_to_another_machine()
+    synced, fsync = [], os.fsync
+
+    def note(handle):
+        synced.append(os.fstat(handle).st_ino)
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", note)
+    records.take_over()
+    names = [stored(FEATURE), stored(FEATURE).parent, records.SEEN]
+    found = [synced.index(path.stat().st_ino) for path in names]
+    assert found == sorted(found)
+
+
+def test_what_many_jobs_made_is_verified_with_one_look_at_its_records(project, monkeypatch):
+    paths = [make(project, f"results/runs/cca/seed{n}.json") for n in range(3)]
+    records.carry()
+    read, looked = records.read_carrier, []
+    monkeypatch.setattr(records, "read_carrier", lambda path: looked.append(path) or read(path))
+    records.verified([path.relative_to(project) for path in paths])
+    assert looked == [Path("results/runs/.records.json")]
+
+
 def test_a_file_made_anew_whose_record_is_emptied_is_due(project):
     make(project, FEATURE)
     records.carry()

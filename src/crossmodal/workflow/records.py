@@ -51,19 +51,20 @@ def take_over() -> None:
         new = seen.get(carrier) != stamp
         for name, entry in read_carrier(Path(carrier)).items():
             path, stored = described(name), _stored(name)
-            # a record that a killed run did not carry yet is newer than the carried one
-            if not new and stored not in (None, entry.record):
+            current = _is_current(path, entry.record)
+            # a record that a killed run did not carry yet is newer than the carried one; one of
+            # another time than its file is older, brought back by a power cut
+            if not new and not current and stored not in (None, entry.record):
                 continue
-            if not _is_current(path, entry.record) and not (UNFINISHED / name).exists():
+            if not current and not (UNFINISHED / name).exists():
                 if not path.is_file() or sha256(path) != entry.sha256:
                     if new or stored:  # or it was made anew, and is due since its record is lost
                         wrong.append(path)
                     continue
                 _set_time(path, entry.record.endtime)
             if stored != entry.record:
-                # not safe against a power cut, but then the next start restores it again
-                (STORE / name).parent.mkdir(parents=True, exist_ok=True)
-                (STORE / name).write_text(json.dumps(entry.record.to_json()), encoding="utf-8")
+                # outlasts a power cut, which must not bring back the record of an older file
+                write_json(STORE / name, entry.record.to_json())
     _refuse(wrong)
     if carriers != seen:
         _note_seen(carriers)
@@ -134,14 +135,16 @@ def verified(paths: Iterable[Path]) -> dict[str, str]:
         CrossmodalError: If a file is another one, whatever its time says.
     """
     found = {path: sha256(path) for path in dict.fromkeys(paths) if path.is_file()}
-    _refuse([path for path, digest in found.items() if _recorded(path) not in (None, digest)])
+    carried = {folder: read_carrier(folder / CARRIER) for folder in {*map(home, found)}}
+    recorded = {path: _recorded(path, carried[home(path)]) for path in found}
+    _refuse([path for path, digest in found.items() if recorded[path] not in (None, digest)])
     return {str(path): digest for path, digest in found.items()}
 
 
-def _recorded(path: Path) -> str | None:
+def _recorded(path: Path, carried: dict[str, Entry]) -> str | None:
     """SHA-256 of an output, unless it was made anew since the records were carried."""
     name = name_of(path)
-    entry = read_carrier(home(path) / CARRIER).get(name)
+    entry = carried.get(name)
     return entry.sha256 if entry and _stored(name) in (None, entry.record) else None
 
 
