@@ -1,9 +1,12 @@
 """The layout of params.yaml and of the files in experiments/."""
 
+import importlib
+import json
 import re
 
 import pytest
 import yaml
+from jsonschema import Draft202012Validator
 
 from tests.project_params import FILES, PATH
 
@@ -56,6 +59,30 @@ def test_values__begin_in_the_line_of_their_key(path):
 def test_params_yaml__what_people_set_in_at_most_600_lines():
     assert tuple(yaml.safe_load(PATH.read_text())) == SECTIONS
     assert len(PATH.read_text().splitlines()) <= 600
+
+
+@files
+def test_first_line__names_the_schema(path):
+    first = path.read_text().partition("\n")[0]
+    schema = first.removeprefix("# yaml-language-server: $schema=")
+    assert (path.parent / schema).resolve() == ROOT / "params.schema.json"
+
+
+@files
+def test_schema__admits_the_file_but_no_other_key(path):
+    content = yaml.safe_load(path.read_text())
+    validator = Draft202012Validator(json.loads((ROOT / "params.schema.json").read_text()))
+    assert [error.message for error in validator.iter_errors(content)] == []
+    section = content.get("methods") or content["experiments"]
+    next(iter(section.values()))["metod"] = "cca"
+    (error,) = validator.iter_errors(content)
+    assert "metod" in error.message
+
+
+def test_schema__is_that_of_the_models(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    made = importlib.import_module("make_schema").schema()
+    assert json.loads((ROOT / "params.schema.json").read_text()) == made
 
 
 @pytest.mark.parametrize("path", STUDIES, ids=lambda path: path.stem)
