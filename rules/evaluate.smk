@@ -1,4 +1,7 @@
 # Embeddings -> metrics -> tables.
+#
+# The specification of a table grows with its rows: it comes by stdin, since Linux limits each argument
+# to 128 kB.
 
 
 rule evaluated:
@@ -121,8 +124,8 @@ rule draw_curves:
         command="draw_curves",
         spec=JOBS.draw_curves,
     shell:
-        "python -m crossmodal {params.command:q} {params.spec:q} {output:q} {input:q}"
-        " 2>&1 | tee {log:q}"
+        "printf %s {params.spec:q}"
+        " | python -m crossmodal {params.command:q} - {output:q} {input:q} 2>&1 | tee {log:q}"
 
 
 use rule draw_curves as draw_figure with:
@@ -191,7 +194,8 @@ rule tabulate:
     params:
         spec=JOBS.tabulate,
     shell:
-        "python -m crossmodal tabulate {params.spec:q} {output:q} {input.runs:q} 2>&1 | tee {log:q}"
+        "printf %s {params.spec:q}"
+        " | python -m crossmodal tabulate - {output:q} {input.runs:q} 2>&1 | tee {log:q}"
 
 
 rule merge:
@@ -230,5 +234,5 @@ rule site:
     params:
         spec=JOBS.site,
     shell:
-        "python -m crossmodal publish_site {params.spec:q} {output:q} {input.deviations:q}"
-        " 2>&1 | tee {log:q}"
+        "printf %s {params.spec:q}"
+        " | python -m crossmodal publish_site - {output:q} {input.deviations:q} 2>&1 | tee {log:q}"

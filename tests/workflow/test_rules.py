@@ -1,13 +1,17 @@
 """What the rules hand to a shell."""
 
 import ast
+import json
 import re
+import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-RULES = sorted((Path(__file__).parents[2] / "rules").glob("*.smk"))
+ROOT = Path(__file__).parents[2]
+RULES = sorted((ROOT / "rules").glob("*.smk"))
 SHELL = re.compile(r"^    shell:\n((?: {8}.*\n)+)", re.MULTILINE)
 VALUE = re.compile(r"(?<!\{)\{([^{}]+)\}")
 
@@ -33,3 +37,48 @@ def test_torchrun_starts_a_fit_on_several_gpus(gpus, start):
     stubs = "python() { echo python $@; }; torchrun() { echo torchrun $@; }; tee() { cat; };"
     done = subprocess.run(["bash", "-euc", stubs + filled], capture_output=True, text=True)
     assert done.stdout.startswith(f"{start} -m crossmodal train x x --seed x")
+
+
+EXPERIMENT = {
+    "label": "Ridge",
+    "dataset": "scenes",
+    "views": {"image": "lite0_fne_z", "text": "bow_item"},
+    "relevance": "category",
+    "method": "ridge",
+    "options": {"penalty": 0.01, "normalise": True, "intercept": True, "scaling": "zscore"},
+    "published": {
+        "paper": "SAM",
+        "table": "Table 1",
+        "dataset": "Pascal Sentences",
+        "method": "CCA",
+    },
+}
+METRICS = {"mAP": 0.5, "queries": 200, "gallery": 200}
+TEST = dict.fromkeys(("image-to-text", "text-to-image", "average"), METRICS)
+CONTROLS = dict.fromkeys(("random", "constant", "perfect"), TEST)
+RUN = {"test": TEST, "controls": CONTROLS, "model": {}, "spread_of_chance": {}, "test_items": 200}
+
+
+def test_a_table_may_have_more_rows_than_an_argument_holds(tmp_path):
+    names = [f"ridge-{number}" for number in range(400)]
+    runs = [f"results/runs/{name}/seed0.json" for name in names]
+    for path in runs:
+        (tmp_path / path).parent.mkdir(parents=True)
+        (tmp_path / path).write_text(json.dumps(RUN))
+    spec = {
+        "table": {"title": "Many rows", "experiments": names, "metrics": ["mAP"]},
+        "experiments": dict.fromkeys(names, EXPERIMENT),
+        **{"deterministic": names, "departures": [], "figures": {}},
+    }
+    text = json.dumps(spec)
+    assert len(text) > 1 << 17  # bytes that Linux hands over as one argument
+    values = {"params.spec": text, "output": ["many.md", "many.csv"], "input.runs": runs}
+    values = {f"{k}:q": shlex.join([v] if isinstance(v, str) else v) for k, v in values.items()}
+    rules = (ROOT / "rules/evaluate.smk").read_text()
+    command = ast.literal_eval(f"({SHELL.findall(rules[rules.index('rule tabulate:') :])[0]})")
+    filled = VALUE.sub(lambda value: values.get(value[1], "log"), command)
+    script = tmp_path / "script.sh"  # as Snakemake writes a long command
+    script.write_text(f'set -euo pipefail; python() {{ {sys.executable} "$@"; }}; {filled}')
+    done = subprocess.run(["bash", script], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (tmp_path / "many.md").read_text().count("\n| Ridge ") == len(TEST) * len(names)

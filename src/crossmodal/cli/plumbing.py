@@ -5,8 +5,9 @@ Arguments are files.
 
 import functools
 import json
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -15,12 +16,18 @@ from crossmodal.cli.binding import command
 app = typer.Typer()
 runs = functools.partial(command, app, panel="Steps of the workflow, which Snakemake calls")
 
+
+def read_spec(text: str) -> dict[str, Any]:
+    """Return the JSON of a text, or that of stdin where the text is `-`."""
+    return json.loads(sys.stdin.read() if text == "-" else text)
+
+
 Spec = Annotated[
     dict,
     typer.Argument(
-        parser=json.loads,
+        parser=read_spec,
         metavar="SPEC",
-        help="Plug-in and options as JSON, as Snakemake shows it.",
+        help="Plug-in and options as JSON, as Snakemake shows it; -: read from stdin.",
     ),
 ]
 Output = Annotated[
