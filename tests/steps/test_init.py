@@ -29,12 +29,12 @@ def begin(tmp_path, monkeypatch, capsys):
     """Call init on a folder with the given files; what it prints."""
     monkeypatch.chdir(tmp_path)
 
-    def begin(*files, folder="holiday", name=None):
+    def begin(*files, folder="holiday", name=None, skip_bad=False):
         for file in files:
             path = tmp_path / folder / file
             path.parent.mkdir(parents=True, exist_ok=True)
             path.touch()
-        init(tmp_path / folder if name else type(tmp_path)(folder), name, PATH)
+        init(tmp_path / folder if name else type(tmp_path)(folder), name, skip_bad, PATH)
         return capsys.readouterr().out
 
     return begin
@@ -300,7 +300,7 @@ def test_a_call_after_a_kill_at_any_moment_ends_as_undisturbed(tmp_path, monkeyp
     paths = [*map(Path, ("holiday/.gitignore", "holiday/items.csv", "holiday.yaml"))]
 
     def begin():
-        init(Path("holiday"), None, PATH)
+        init(Path("holiday"), None, False, PATH)
 
     def written():
         return {path: path.read_bytes() for path in paths if path.exists()}
@@ -364,3 +364,10 @@ def test_a_folder_elsewhere_gets_no_such_file(begin, tmp_path, monkeypatch):
     begin(*pictures(), name="mine")
     assert not (tmp_path / "holiday/.gitignore").exists()
     assert str(tmp_path / "holiday/items.csv") in (project / "mine.yaml").read_text()
+
+
+@pytest.mark.parametrize("skip_bad", [False, True])
+def test_init__states_whether_broken_files_are_left_out(begin, skip_bad):
+    begin(*pictures(), skip_bad=skip_bad)
+    overlay = yaml.safe_load(Path("holiday.yaml").read_text())
+    assert overlay["datasets"]["holiday"].get("skip_bad", False) is skip_bad

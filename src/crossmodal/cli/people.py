@@ -69,6 +69,9 @@ def init(
     name: Annotated[
         str | None, typer.Option(help="Of what is made; by default the folder's name.")
     ] = None,
+    skip_bad: Annotated[
+        bool, typer.Option(help="Leave out files that cannot be read, counted in tables.")
+    ] = False,
     params: Params = PARAMS,
 ) -> None:
     """Begin with your own files: write a CSV of them and an overlay, and say what to run.

@@ -24,7 +24,7 @@ LONGEST = 60  # letters of a name that is made of a folder's; files are called a
 OVERLAY = """\
 # Laid over params.yaml: {command}
 datasets:
-  {name}: {{plugin: folder, csv: {csv}, {root}validation: 0.1, test: 0.2, seed: 0,
+  {name}: {{plugin: folder, csv: {csv}, {options}validation: 0.1, test: 0.2, seed: 0,
     language: {language},  # of the captions, by BCP 47; `und`: not known
     duplicates: refuse}}  # `refuse` or `warn`: equal items in two of your own splits
 {features}experiments:
@@ -44,7 +44,7 @@ features:  # `text: {name}_sentences` in `views` reads fifty languages, and down
 """
 
 
-def init(folder: Path, name: str | None, path: Path) -> None:
+def init(folder: Path, name: str | None, skip_bad: bool, path: Path) -> None:
     """Write what is missing of a CSV and <name>.yaml; print what was read, what not, what to do.
 
     The CSV is written into the folder or, where that cannot be written, into <name>_table. The
@@ -53,6 +53,7 @@ def init(folder: Path, name: str | None, path: Path) -> None:
     Args:
         folder: Pictures, sound files and texts in any sub-folders; or a CSV that names them.
         name: Of the dataset, the experiment and the table; by default that of the folder.
+        skip_bad: Whether the overlay says that files that cannot be read are left out.
         path: params.yaml.
 
     Raises:
@@ -70,7 +71,9 @@ def init(folder: Path, name: str | None, path: Path) -> None:
     command = f"snakemake --cores 8 results/tables/{name}.md --configfile {overlay}"
     texts = [row["text"] for row in table.rows if row["text"]]
     language = guess_language(texts)
-    text = _overlay(name, table, folder, language, command)
+    options = "" if table.csv.parent == folder else f"root: {_quoted(folder.as_posix())}, "
+    options += "skip_bad: true, " if skip_bad else ""
+    text = _overlay(name, table, options, language, command)
     if overlay.exists() and overlay.read_text(encoding="utf-8") != text:
         raise CrossmodalError(f"{overlay}: is there already; edit or delete it, or give --name")
     _write(table, overlay, text, folder)
@@ -98,7 +101,7 @@ def _check_name(name: str, said: dict) -> None:
         raise CrossmodalError(f"{name!r} is taken by an entry of params.yaml; give --name")
 
 
-def _overlay(name: str, table: Table, folder: Path, language: str, command: str) -> str:
+def _overlay(name: str, table: Table, options: str, language: str, command: str) -> str:
     """Return the overlay: the features that pip brings weights for, methods that suit the CSV."""
     rows = table.rows
     columns = [m for m in MODALITIES if rows and m in rows[0].values]
@@ -114,12 +117,11 @@ def _overlay(name: str, table: Table, folder: Path, language: str, command: str)
     known = "text" in columns[:2] and few and has_encoder()
     features = FEATURES | ({"text": "sentence_item"} if known else {})
     alone = "cca: {}" if known else "ridge: {}"
-    root = "" if table.csv.parent == folder else f"root: {_quoted(folder.as_posix())}, "
     return OVERLAY.format(
         name=name if yaml.safe_load(name) == name else _quoted(name),  # 2024 is a number
         command=command,
         csv=_quoted(table.csv.as_posix()),
-        root=root,
+        options=options,
         language=language,
         features="" if is_english else MULTILINGUAL.format(name=name),
         views=", ".join(f"{m}: {features[m]}" for m in columns[:2]),

@@ -39,9 +39,7 @@ def publish_site(spec: dict[str, Any], output: Path, deviations: Path) -> None:
         for name, shown in spec["tables"].items()
     }
     numbers = [
-        number
-        for name in tables
-        for number in number_rows(name, read_csv(_table(name), COLUMNS))
+        number for name in tables for number in number_rows(name, read_csv(_table(name), COLUMNS))
     ]
     content = {
         "tables": tables,
