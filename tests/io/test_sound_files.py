@@ -109,6 +109,20 @@ def test_tags_behind_a_clip_are_no_sound():
     assert length(listed) == COUNT
 
 
+def ape(body, flags):
+    """APE tag; its size counts the footer, but not the header, which it has if bit 31 is set."""
+    end = struct.pack("<8sIIII8x", b"APETAGEX", 2_000, len(body) + 32, 1, flags)
+    return end * (flags >> 31) + body + end
+
+
+@pytest.mark.parametrize("said", [0, COUNT, 2 * COUNT])
+def test_tags_behind_flac_of_any_length_are_no_sound(said):
+    id3v1, id3v2 = b"TAG" + bytes(125), b"ID3\x03\0\0\0\0\0\x0a" + bytes(10)
+    art = bytes(range(256)) * 9
+    for tags in (id3v1, ape(art, 0), ape(art, 1 << 31), ape(b"", 0) + id3v1, ape(art, 0) + id3v1):
+        assert [length(flac(said) + tags), length(id3v2 + flac(said) + tags)] == [COUNT] * 2
+
+
 @pytest.mark.parametrize("codec", ["GSM610", "IMA_ADPCM", "MS_ADPCM"])
 def test_a_size_of_blocks_is_not_believed(codec):
     content = encode(subtype=codec)

@@ -71,10 +71,13 @@ def decode_speech(content: bytes, name: str) -> tuple[np.ndarray, int]:
 
 def _decode(content: bytes) -> tuple[np.ndarray, int, float]:
     """Return the mean of the channels, the sampling rate, and the highest peak of a channel."""
-    from crossmodal.io.sound_streams import SoundStream  # soundfile takes half a second
+    from crossmodal.io.sound_streams import sound_streams  # soundfile takes half a second
 
-    with SoundStream(content) as clip:
-        rate, count, peak, means = clip.samplerate, 0, 0.0, [np.empty(0, np.float32)]
+    rate, count, peak, means = 0, 0, 0.0, [np.empty(0, np.float32)]
+    for clip in sound_streams(content):
+        if rate not in (0, clip.samplerate):
+            raise ValueError(f"changes its sampling rate from {rate} to {clip.samplerate} Hz")
+        rate = clip.samplerate
         for frames in clip.blocks_of_frames():
             count += len(frames)
             # what is read must not decide how much memory is allocated

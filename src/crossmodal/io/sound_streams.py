@@ -1,7 +1,8 @@
 """Sound files decoded from start to end, whatever their headers say of their length.
 
 A program that writes into a pipe, or is killed, leaves a length of 0, the largest one, or the one
-that was planned. libsndfile reads most of these; the others are corrected here.
+that was planned. libsndfile reads most of these; the others are corrected here, or cut into parts
+that it reads.
 """
 
 import io
@@ -10,6 +11,8 @@ from collections.abc import Iterator
 
 import numpy as np
 import soundfile
+
+from crossmodal.io.mp3_streams import mp3_streams
 
 BLOCK = 1 << 16  # samples decoded at a time
 # first bytes -> where chunks begin, how their names and sizes are written, padding of sizes
@@ -23,17 +26,7 @@ DS64 = "<12x4s12xQ"  # of RF64, a RIFF of 64 bits: name of the first chunk, size
 
 
 class SoundStream(soundfile.SoundFile):
-    """A sound file that is read once.
-
-    Args:
-        content: In any format that libsndfile reads.
-
-    Raises:
-        LibsndfileError: If it is in none.
-    """
-
-    def __init__(self, content: bytes) -> None:
-        super().__init__(io.BytesIO(_corrected(content)))
+    """A sound file, or a part of one, that is read once."""
 
     def seekable(self) -> bool:
         """Return False; otherwise soundfile believes the header, and seeks after each block."""
@@ -49,9 +42,33 @@ class SoundStream(soundfile.SoundFile):
             yield frames
 
 
+def sound_streams(content: bytes) -> Iterator[SoundStream]:
+    """Yield the streams of a file, each open until the next one; only MP3 files have several.
+
+    Args:
+        content: In any format that libsndfile reads.
+
+    Raises:
+        LibsndfileError: If it is in none.
+    """
+    content = _corrected(content)
+    with SoundStream(io.BytesIO(content)) as stream:
+        if stream.subtype != "MPEG_LAYER_III":
+            yield stream
+            return
+    for part in mp3_streams(content):
+        with SoundStream(part) as stream:
+            yield stream
+
+
 def _corrected(content: bytes) -> bytes:
-    """Return a file whose header gives its samples no more room than there is, and not none."""
+    """Return a file whose header gives its samples no more room than there is, and not none.
+
+    FLAC, which has samples up to its end if its header does not tell, loses the tags there.
+    """
     magic = content[:4]
+    if content.startswith((b"fLaC", b"ID3")):
+        return _without_tags(content)
     if magic == b".snd" and len(content) > struct.calcsize(AU):
         offset, size = struct.unpack_from(AU, content)
         return _with_size(content, 8, ">I", size, len(content) - offset)
@@ -66,6 +83,17 @@ def _corrected(content: bytes) -> bytes:
                 number = form[0] + form[-1]
                 place = start - struct.calcsize(number)
                 return _with_size(content, place, number, size, len(content) - start)
+    return content
+
+
+def _without_tags(content: bytes) -> bytes:
+    """Return a file without ID3v1 and APE tags at its end, where FLAC expects a frame."""
+    if content[-128:-125] == b"TAG":
+        content = content[:-128]
+    if content[-32:-24] == b"APETAGEX":
+        size, flags = struct.unpack("<12xI4xI8x", content[-32:])
+        has_header = flags >> 31
+        content = content[: -max(32, size + 32 * has_header)]
     return content
 
 
