@@ -23,13 +23,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import faults_in_jobs, faults_in_workflows
+from benchmarks import damage, faults_in_jobs, faults_in_workflows, power_cuts
 from crossmodal.io.files import read_json, write_json
 from tests import test_fuzz
 
 CASES = 10_000  # mutated files
 ROOT = Path(__file__).parents[1]
-FAULTS = (*faults_in_jobs.FAULTS, *faults_in_workflows.FAULTS, "mutated_inputs")
+IN_JOBS = faults_in_jobs.FAULTS | power_cuts.FAULTS | damage.IN_JOBS
+IN_WORKFLOWS = faults_in_workflows.FAULTS | damage.IN_WORKFLOWS
+FAULTS = (*IN_JOBS, *IN_WORKFLOWS, "mutated_inputs")
 
 HEAD = (
     "# Faults\n\n"
@@ -69,13 +71,13 @@ def mutate(cases: int) -> Count:
 
 def described(name: str) -> tuple[str, str]:
     """What a fault is, and what it strikes."""
-    if name in faults_in_jobs.FAULTS:
-        function, where, _ = faults_in_jobs.FAULTS[name]
-    elif name in faults_in_workflows.FAULTS:
-        function, where = faults_in_workflows.FAULTS[name][0], "all jobs"
+    if name in IN_JOBS:
+        function, where, _ = IN_JOBS[name]
+    elif name in IN_WORKFLOWS:
+        function, where = IN_WORKFLOWS[name][0], "all jobs"
     else:
         function, where = mutate, "all readers"
-    return inspect.getdoc(function).rstrip("."), where
+    return " ".join(inspect.getdoc(function).split()).rstrip("."), where
 
 
 def strike(count: Count, fault: Callable[[], str | None], times: int, save: Callable) -> None:
@@ -102,19 +104,15 @@ def campaign(names: list[str], times: int | None, state: Path, folder: Path) -> 
     def save() -> None:
         write_json(state, {name: vars(count) for name, count in counts.items()})
 
-    jobs = faults_in_jobs.Jobbed(folder) if faults_in_jobs.FAULTS.keys() & set(names) else None
-    workflow = (
-        faults_in_workflows.Workflow(folder)
-        if faults_in_workflows.FAULTS.keys() & set(names)
-        else None
-    )
+    jobs = faults_in_jobs.Jobbed(folder) if IN_JOBS.keys() & set(names) else None
+    workflow = faults_in_workflows.Workflow(folder) if IN_WORKFLOWS.keys() & set(names) else None
     for name in names:
         count = counts.setdefault(name, Count())
-        if name in faults_in_jobs.FAULTS:
-            function, step, usual = faults_in_jobs.FAULTS[name]
+        if name in IN_JOBS:
+            function, step, usual = IN_JOBS[name]
             strike(count, lambda f=function, s=step: f(jobs, s), times or usual, save)
-        elif name in faults_in_workflows.FAULTS:
-            function, usual = faults_in_workflows.FAULTS[name]
+        elif name in IN_WORKFLOWS:
+            function, usual = IN_WORKFLOWS[name]
             strike(count, lambda f=function: f(workflow), times or usual, save)
         elif count.times < (times or CASES):
             counts[name] = mutate(times or CASES)

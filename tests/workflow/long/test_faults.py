@@ -12,6 +12,7 @@ from tests.workflow.project import ROOT
 STEPS = ("extract", "train", "embed", "evaluate")
 FAULTS = [
     *(f"{fault}_{step}" for fault in ("kill", "full_disk", "read_only") for step in STEPS),
+    *(f"power_cut_{step}" for step in STEPS),
     *("no_memory_embed", "twice_embed", "twice_evaluate"),
 ]
 MOUNTED = ("full_disk", "read_only")
