@@ -38,8 +38,9 @@ HEAD = (
     "What was done to a small workflow, how often, and after how many of these faults the same "
     "command ended with the bytes of an undisturbed run, apart from times: nothing was lost, and "
     "nothing half written was taken for whole. Where the disk was the fault, the "
-    "message also had to say so. Written by `PYTHONPATH=. python benchmarks/faults.py --page "
-    "docs/faults.md`.\n\n"
+    "message also had to say so; where a bit was flipped in an output, it could name the file, and "
+    "the command ended right after that was deleted. Written by `PYTHONPATH=. python "
+    "benchmarks/faults.py --page docs/faults.md`.\n\n"
 )
 
 
