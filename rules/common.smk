@@ -14,6 +14,7 @@ from crossmodal.config import params, plugins
 from crossmodal.config.overlays import naming, read_files
 from crossmodal.data.prepared import FILES
 from crossmodal.errors import CrossmodalError, explained
+from crossmodal.workflow.experiments import refuse_missing_data
 from crossmodal.workflow.jobs import Jobs
 from crossmodal.workflow.requests import Requests
 from crossmodal.workflow.targets import refuse_unknown
@@ -49,6 +50,8 @@ if PARAMS.mirror:
     os.environ.setdefault("CROSSMODAL_MIRROR", PARAMS.mirror)
 
 JOBS, REQUESTS = Jobs(PARAMS), Requests(PARAMS)
+with reporting():
+    refuse_missing_data(PARAMS, JOBS.datasets())
 LIGHT = {"mem_mb": 2000, "runtime": 60, "gpu": 0}  # what a job without training asks for
 
 

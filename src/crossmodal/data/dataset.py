@@ -66,6 +66,10 @@ class Dataset(Plugin, ABC):
         """The user's own files that `prepare` reads; when one changes, it is called again."""
         return []
 
+    def own_paths(self) -> list[Path]:
+        """The folders, or files, of the user that `files` lie in, as params.yaml names them."""
+        return []
+
     @abstractmethod
     def prepare(self, raw: Path, out: Writer) -> None:
         """Read the published files in `raw` as items and captions.

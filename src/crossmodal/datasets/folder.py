@@ -114,6 +114,11 @@ class Folder(Dataset):
             named = []
         return [path for path in dict.fromkeys([self.csv, *named]) if os.path.isfile(path)]
 
+    def own_paths(self) -> list[Path]:
+        """The CSV's folder, and the one of its files if it is another."""
+        folder, root = self.csv.parent, self.options.root
+        return [folder if folder.name else self.csv, *([Path(root)] if root else [])]
+
     def prepare(self, raw: Path, out: Writer) -> None:
         """Read the CSV and the files it names; nothing is read from `raw`."""
         table = read_table(self.csv, self.media, self.options.skip_bad)
