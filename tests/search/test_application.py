@@ -1,6 +1,8 @@
 """The server of the page: what it answers, and whom it refuses."""
 
+import asyncio
 import io
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -184,3 +186,41 @@ def test_nothing_is_stored(client, tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     post(client, MEDIA["a.png"], by="image")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+@pytest.mark.parametrize("address", ["/models", "/media/0/image?id=a.png", "/page.js"])
+def test_other_pages_are_refused(client, site, address):
+    headers = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "no-cors"}
+    assert client.get(address, headers=headers).status_code == 403
+
+
+def test_a_link_of_another_page_opens_this_one(client):
+    headers = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+    assert client.get("/", headers=headers).status_code == 200
+    assert client.get("/models", headers={"Sec-Fetch-Site": "same-origin"}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("by", "bomb"),
+    [
+        ("image", encoded(Image.new("1", (7_100, 7_100)))),
+        ("speech", wav(np.zeros(601 * 200, np.int16), 200)),
+    ],
+)
+def test_a_small_file_of_much_content_is_refused(client, searcher, by, bomb):
+    assert len(bomb) < 1 << 19
+    answer = post(client, bomb, by=by)
+    assert answer.status_code == 400
+    assert re.search("at most 50,000,000|too many", answer.json()["detail"])
+    assert not searcher.asked
+
+
+def test_a_slow_upload_is_refused(client, searcher, monkeypatch):
+    async def body(request, most):
+        await asyncio.sleep(60)
+
+    monkeypatch.setattr(application, "PATIENCE", 0.1)
+    monkeypatch.setattr(application, "_body", body)
+    assert post(client, CLIP, by="speech").status_code == 408
+    assert not searcher.asked

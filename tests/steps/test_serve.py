@@ -8,6 +8,8 @@ from crossmodal.errors import CrossmodalError
 from crossmodal.search.searcher import Place
 from crossmodal.steps import serve as step
 
+testclient = pytest.importorskip("fastapi.testclient")
+
 FOLDERS = [Path("a"), Path("b")]
 
 
@@ -27,7 +29,7 @@ def run(monkeypatch):
 
     class Server:
         def __init__(self, config):
-            pass
+            notes.app = config.app
 
         def run(self, sockets):
             notes.listening = sockets[0].getsockname()
@@ -61,6 +63,21 @@ def test_indexes_are_open_before_the_address_is_printed(run, capsys):
 def test_other_machines_get_in_with_a_warning_alone(run, capsys):
     assert run(host="0.0.0.0").listening[0] == "0.0.0.0"
     assert "may search" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("host", "name", "status"),
+    [
+        ("127.0.0.1", "localhost", 200),
+        ("127.0.0.1", "evil.example", 400),
+        ("127.0.0.2", "127.0.0.2", 200),
+        ("127.0.0.2", "evil.example", 400),
+        ("0.0.0.0", "a.proxy.example", 200),
+    ],
+)
+def test_the_page_answers_by_the_name_it_was_given(run, host, name, status):
+    client = testclient.TestClient(run(host=host).app, base_url=f"http://{name}")
+    assert client.get("/").status_code == status
 
 
 def test_a_port_that_is_taken_is_named(run):

@@ -54,7 +54,7 @@ def _leniently(read: Callable[[bytes], Any], content: bytes) -> Any:
         return read(bare)
 
 
-def _open(content: bytes) -> Any:
+def _open(content: bytes, pixels: int | None = None) -> Any:
     from PIL import Image, UnidentifiedImageError
 
     if not content:
@@ -66,23 +66,25 @@ def _open(content: bytes) -> Any:
             raise ValueError("HEIC needs `pip install crossmodal[heic]`") from None
         known = ", ".join(formats())
         raise ValueError(f"it is in none of the formats that are read: {known}") from None
-    if not 0 < image.width * image.height <= PIXELS:
-        raise ValueError(f"it has {image.width} x {image.height} pixels, at most {PIXELS:,} fit")
+    most = pixels or PIXELS
+    if not 0 < image.width * image.height <= most:
+        raise ValueError(f"it has {image.width} x {image.height} pixels, at most {most:,} fit")
     return image
 
 
-def read_image(content: bytes, name: str) -> Any:
+def read_image(content: bytes, name: str, pixels: int | None = None) -> Any:
     """Decode an image to one of Pillow's, in mode RGB.
 
     Args:
         content: An image in one of `formats`, of any colour mode.
         name: What the image is called in messages.
+        pixels: How many it may have; None: `PIXELS`.
 
     Raises:
         CrossmodalError: If the image cannot be read, with the reason.
     """
     try:
-        return _leniently(lambda content: to_rgb(_open(content)), content)
+        return _leniently(lambda content: to_rgb(_open(content, pixels)), content)
     except Exception as error:
         raise CrossmodalError(
             f"{name}: cannot be read as image: {error}; replace the original file and run again"

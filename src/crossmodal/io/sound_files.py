@@ -18,7 +18,7 @@ LARGEST_KERNEL = 1 << 22  # elements; 44.1 kHz takes 70,560
 CANCELLED = 1e-3  # of the highest peak of a channel: -60 dB
 
 
-def read_speech(content: bytes, name: str) -> "Tensor":
+def read_speech(content: bytes, name: str, longest: int | None = None) -> "Tensor":
     """Decode a clip of any rate and number of channels to one channel at 16 kHz, (samples,).
 
     A clip without samples, or whose channels cancel each other out, is valid, with a warning.
@@ -26,15 +26,16 @@ def read_speech(content: bytes, name: str) -> "Tensor":
     Args:
         content: wav, flac or another format that libsndfile reads.
         name: What the clip is called in messages.
+        longest: How many samples it may have; None: `LONGEST`.
 
     Raises:
-        CrossmodalError: If the clip cannot be decoded, is longer than `LONGEST`, or holds values
+        CrossmodalError: If the clip cannot be decoded, is longer than `longest`, or holds values
             that are NaN or infinite.
     """
     from torch import from_numpy  # takes seconds, and clips are also only decoded
     from torchaudio.functional import resample
 
-    samples, rate = decode_speech(content, name)
+    samples, rate = decode_speech(content, name, longest)
     clip, ratio = from_numpy(samples), resampling_ratio(rate)
     if not len(clip):
         warnings.warn(f"{name}: has no samples", stacklevel=2)
@@ -53,12 +54,12 @@ def resampling_ratio(rate: int) -> Fraction:
     return ratio.limit_denominator(isqrt(LARGEST_KERNEL * RATE // rate))
 
 
-def decode_speech(content: bytes, name: str) -> tuple[np.ndarray, int]:
+def decode_speech(content: bytes, name: str, longest: int | None = None) -> tuple[np.ndarray, int]:
     """Mean of the channels, (samples,) float32, and the sampling rate; see `read_speech`."""
     from soundfile import LibsndfileError
 
     try:
-        samples, rate, peak = _decode(content)
+        samples, rate, peak = _decode(content, longest or LONGEST)
     except LibsndfileError as error:
         raise _refusal(name, f"cannot be decoded as audio ({error.error_string})") from error
     except (ValueError, MemoryError) as error:
@@ -69,7 +70,7 @@ def decode_speech(content: bytes, name: str) -> tuple[np.ndarray, int]:
     return samples, rate
 
 
-def _decode(content: bytes) -> tuple[np.ndarray, int, float]:
+def _decode(content: bytes, longest: int) -> tuple[np.ndarray, int, float]:
     """Return the mean of the channels, the sampling rate, and the highest peak of a channel."""
     from crossmodal.io.sound_streams import sound_streams  # soundfile takes half a second
 
@@ -81,7 +82,7 @@ def _decode(content: bytes) -> tuple[np.ndarray, int, float]:
         for frames in clip.blocks_of_frames():
             count += len(frames)
             # what is read must not decide how much memory is allocated
-            if max(count * clip.channels, count * RATE // rate) > LONGEST:
+            if max(count * clip.channels, count * RATE // rate) > longest:
                 raise ValueError(f"has at least {count} samples at {rate} Hz, too many")
             if not np.isfinite(frames).all():
                 raise ValueError("holds NaN or infinite samples")

@@ -3,14 +3,15 @@
 It answers requests of its own page alone: of known hosts, against names that are made to point
 here, and for searches with a content type that a page from elsewhere may not send unasked. What is
 uploaded stays in memory, is decoded like any item, and is forgotten. Media go out encoded anew, so
-that no file is handed to the browser as it is.
+that no file is handed to the browser as it is. Searches take turns, and so do media: however many
+ask, one upload and one file are decoded at a time.
 """
 
+import asyncio
 import io
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from threading import Lock
 from typing import Annotated, Any
 
 import soundfile
@@ -23,11 +24,15 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from crossmodal.errors import CrossmodalError
 from crossmodal.features.logmel import RATE, read_speech
 from crossmodal.io.image_files import read_image
+from crossmodal.search.connections import PATIENCE
 from crossmodal.search.searcher import Searcher
 
 PAGE = Path(__file__).with_name("page")
 UPLOAD_BYTES = 10 * 2**20
 TEXT_BYTES = 10_000
+UPLOAD_PIXELS = 50_000_000  # a few kB may hold as many as there may be
+UPLOAD_SAMPLES = 600 * RATE
+OTHER_PAGES = ("same-site", "cross-site")  # of the header `Sec-Fetch-Site`, which browsers send
 MOST = 100  # results of a search
 SIDE = 320  # pixels
 KIND = "application/octet-stream"
@@ -57,13 +62,17 @@ def make_application(
     """
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=[*hosts], www_redirect=False)
-    turn = Lock()  # one search at a time has all processors
+    turn = asyncio.Lock()  # one search at a time has all processors
+    media_turn = asyncio.Lock()
 
     @app.middleware("http")
     async def add_headers(
         request: Request, answer: Callable[[Request], Awaitable[Response]]
     ) -> Response:
-        response = await answer(request)
+        if request.headers.get("sec-fetch-site", "none") in OTHER_PAGES and not _opens(request):
+            response: Response = JSONResponse({"detail": "asked by another page"}, 403)
+        else:
+            response = await answer(request)
         response.headers.update(HEADERS)
         return response
 
@@ -95,35 +104,43 @@ def make_application(
         content = await _upload(request, TEXT_BYTES if by == "text" else UPLOAD_BYTES)
 
         def find() -> dict[str, Any]:
-            with turn:
-                query = _query(by, content)
-                how = {"count": count, "threads": threads, "approximate": approximate}
-                items = [asdict(item) for item in found.find(by, query, among=among, **how)]
-                return {"items": items, "unknown": found.unknown_words(by, query)}
+            query = _query(by, content)
+            how = {"count": count, "threads": threads, "approximate": approximate}
+            items = [asdict(item) for item in found.find(by, query, among=among, **how)]
+            return {"items": items, "unknown": found.unknown_words(by, query)}
 
-        return await run_in_threadpool(find)
+        async with turn:
+            return await run_in_threadpool(find)
 
     @app.get("/media/{model}/{modality}")
-    def media(model: int, modality: str, id: str) -> Response:
+    async def media(model: int, modality: str, id: str) -> Response:
         found = searcher(model)
         if modality not in found.model.modalities:
             raise HTTPException(404, "there is no such modality")
-        try:
-            content = found.gallery(modality).media(id)
-        except KeyError as error:
-            raise HTTPException(404, "there is no such item") from error
-        if not content:
-            raise HTTPException(404, "the item has no file")
-        return _picture(content) if modality == "image" else _sound(content)
+        async with media_turn:
+            return await run_in_threadpool(_medium, found, modality, id)
 
     app.mount("/", StaticFiles(directory=PAGE, html=True))
     return app
 
 
+def _opens(request: Request) -> bool:
+    """Return whether the page itself is opened, by a link for example."""
+    return request.url.path == "/" and request.headers.get("sec-fetch-mode") == "navigate"
+
+
 async def _upload(request: Request, most: int) -> bytes:
-    """The body of a request, which is refused as soon as it is too large."""
+    """The body of a request, which is refused as soon as it is too large or too slow."""
     if request.headers.get("content-type") != KIND:
         raise HTTPException(415, f"the content type must be {KIND}")
+    try:
+        async with asyncio.timeout(PATIENCE):
+            return await _body(request, most)
+    except TimeoutError as error:
+        raise HTTPException(408, f"the upload takes longer than {PATIENCE:.0f} seconds") from error
+
+
+async def _body(request: Request, most: int) -> bytes:
     content = bytearray()
     async for part in request.stream():
         content += part
@@ -140,8 +157,19 @@ def _query(modality: str, content: bytes) -> Any:
         except UnicodeDecodeError as error:
             raise CrossmodalError("the text is not UTF-8") from error
     if modality == "image":
-        return read_image(content, "the picture")
-    return read_speech(content, "the recording").numpy(), RATE
+        return read_image(content, "the picture", UPLOAD_PIXELS)
+    return read_speech(content, "the recording", UPLOAD_SAMPLES).numpy(), RATE
+
+
+def _medium(searcher: Searcher, modality: str, id: str) -> Response:
+    """An item's picture or clip, encoded anew."""
+    try:
+        content = searcher.gallery(modality).media(id)
+    except KeyError as error:
+        raise HTTPException(404, "there is no such item") from error
+    if not content:
+        raise HTTPException(404, "the item has no file")
+    return _picture(content) if modality == "image" else _sound(content)
 
 
 def _picture(content: bytes) -> Response:

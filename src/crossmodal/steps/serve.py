@@ -9,6 +9,7 @@ from crossmodal.errors import CrossmodalError
 from crossmodal.search.searcher import Place, Searcher
 
 LOOPBACK = ("127.0.0.1", "localhost")
+EVERYWHERE = ("", "0.0.0.0")  # whose name may be any
 
 
 def serve(
@@ -45,6 +46,7 @@ def serve(
         import uvicorn
 
         from crossmodal.search.application import make_application
+        from crossmodal.search.connections import CONNECTIONS, Connection
     except ImportError as error:
         raise CrossmodalError(
             f"the page needs {error.name}: pip install 'crossmodal[serve]'"
@@ -55,12 +57,20 @@ def serve(
         ]
         for searcher in searchers:
             searcher.prepare()
-        hosts = LOOPBACK if host in LOOPBACK else ["*"]
+        hosts = LOOPBACK if host in LOOPBACK else ["*" if host in EVERYWHERE else host]
         app = make_application(searchers, hosts, threads=threads, approximate=approximate)
         if host not in LOOPBACK:
             print(f"{host}: whoever reaches this machine may search and see items", file=sys.stderr)
         print(f"http://{host}:{listening.getsockname()[1]}/ (Ctrl+C ends it)", flush=True)
-        config = uvicorn.Config(app, log_level="warning", server_header=False)
+        config = uvicorn.Config(
+            app,
+            http=Connection,
+            ws="none",
+            limit_concurrency=CONNECTIONS,
+            proxy_headers=False,
+            log_level="warning",
+            server_header=False,
+        )
         uvicorn.Server(config).run(sockets=[listening])
 
 
