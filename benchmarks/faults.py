@@ -42,6 +42,7 @@ HEAD = (
     "the command ended right after that was deleted. Written by `PYTHONPATH=. python "
     "benchmarks/faults.py --page docs/faults.md`.\n\n"
 )
+SECTION = "\n## The server\n\n"  # of the page, by benchmarks/serve.py
 
 
 @dataclass
@@ -145,7 +146,8 @@ def main() -> None:
         counts = campaign(options.only, options.times, options.state.absolute(), Path(folder))
     print(table(counts))
     if options.page:
-        options.page.write_text(HEAD + table(counts), encoding="utf-8")
+        server = options.page.read_text(encoding="utf-8").partition(SECTION)[1:]
+        options.page.write_text(HEAD + table(counts) + "".join(server), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -114,8 +114,8 @@ def studio(tmp_path_factory):
     yield from make_studio(tmp_path_factory.mktemp("studio"), MODELS)
 
 
-def make_studio(root, models):
-    """A dataset with all its features and some models, made by the steps."""
+def make_studio(root, models, names=tuple(FEATURES)):
+    """A dataset with some of its features and some models, made by the steps."""
     dataset, features, weights = (root / name for name in ("prepared", "features", "weights"))
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(root)
@@ -123,7 +123,8 @@ def make_studio(root, models):
         write_dataset(dataset)
         weights.mkdir()
         save_file(random_network("squeezenet1_1", seed=1).state_dict(), weights / WEIGHTS)
-        for name, (plugin, options) in FEATURES.items():
+        for name in names:
+            plugin, options = FEATURES[name]
             spec = {"plugin": plugin, "options": options, "code": ""}
             extract(spec, features / f"{name}.h5", dataset, features, weights)
         for name, (plugin, views, options) in models.items():
