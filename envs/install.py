@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import venv
 from pathlib import Path
 
@@ -71,8 +72,11 @@ def make_environment(folder: Path) -> None:
 
 def install_uv(python: Path) -> None:
     """Install uv, which is the first thing downloaded; stop if the index does not answer."""
-    pin = ROOT / "requirements-dev.lock"
-    if not run(*pip(python), "--constraint", pin, "uv"):
+    with tempfile.TemporaryDirectory() as folder:
+        lock = Path(folder, "uv.txt")
+        lock.write_text("\n".join(pins("requirements-dev.lock", "uv")))
+        done = run(*pip(python), "--require-hashes", "-r", lock)
+    if not done:
         raise SystemExit(
             "error: the package index does not answer, see above: check the network and the proxy "
             "(HTTPS_PROXY), or name an index of yours: PIP_INDEX_URL and UV_DEFAULT_INDEX"
@@ -80,14 +84,21 @@ def install_uv(python: Path) -> None:
 
 
 def install_packages(python: Path, torch: str) -> None:
-    """Install the lock, with CUDA's packages as far as PyTorch's build wants them."""
-    lock = ("-r", ROOT / "requirements.lock", "-c", ROOT / "requirements-cuda.lock")
+    """Install the lock, with CUDA's packages as far as PyTorch's build wants them.
+
+    The locks have no hashes of the builds in PyTorch's own index, nor of what other CUDAs need.
+    """
+    lock, cuda = ROOT / "requirements.lock", ROOT / "requirements-cuda.lock"
     uv = (python.parent / "uv", "pip", "install", "--quiet", "--python", python)
-    if run(*uv, *build(python, torch), *lock):
+    options = build(python, torch)
+    builds = [pin.partition(" ")[0] for pin in pins(lock.name, r"torch\w*")]
+    hashes = () if options else ("--require-hashes",)  # uv verifies those that are there anyway
+    built = not options or run(*uv, "--no-deps", *options, *builds)
+    if built and run(*uv, *hashes, "-r", lock, "-c", cuda):
         return
     # uv is several times faster, but pip may know an index that uv does not
     print("uv cannot install the packages, see above; pip tries, with the ordinary PyTorch")
-    if not run(*pip(python), *lock):
+    if not run(*pip(python), "--no-deps", "--require-hashes", "-r", lock, "-r", cuda):
         raise SystemExit(
             "error: the packages of requirements.lock cannot be installed, see above: check the "
             "network, and run the same command again; it resumes"
@@ -101,10 +112,9 @@ def build(python: Path, torch: str) -> tuple[str, ...]:
     # an index of builds may have old versions of other packages too
     mirror = ("--index", torch, "--index-strategy", "unsafe-best-match")
     options = mirror if "://" in torch else ("--torch-backend", torch)
-    lock = (ROOT / "requirements.lock").read_text()
     found = subprocess.run(
         [python.parent / "uv", "pip", "compile", "-", "--no-deps", "--python", python, *options],
-        input=re.search(r"^torch==\S+", lock, re.MULTILINE)[0],
+        input=pins("requirements.lock", "torch")[0].partition(" ")[0],
         capture_output=True,
         text=True,
     )
@@ -118,6 +128,12 @@ def build(python: Path, torch: str) -> tuple[str, ...]:
     )
     check_disk(python, ORDINARY)
     return ()
+
+
+def pins(lock: str, name: str) -> list[str]:
+    """Pins, with their hashes, of the packages in a lock that a regular expression names."""
+    text = (ROOT / lock).read_text()
+    return re.findall(rf"^(?:{name})==.*(?:\n .*)*", text, re.MULTILINE)
 
 
 def install_project(python: Path) -> None:

@@ -2,9 +2,9 @@
 
 usage: python envs/lock.py [--check | --upgrade]
 
-A lock pins what pyproject.toml needs, with markers, for all targets at once. What only CUDA builds
-of PyTorch need is in a lock of its own. The conda file repeats the pins of what jobs import, for
-its version of Python.
+A lock pins what pyproject.toml needs, with markers, for all targets at once, and has the SHA-256 of
+all files of each version. What only CUDA builds of PyTorch need is in a lock of its own. The conda
+file repeats the pins of what jobs import, without hashes, for its version of Python.
 """
 
 import os
@@ -45,6 +45,7 @@ dependencies:
   - pip
   - pip:
 """
+ENTRY = re.compile(r"^\S.*(?:\n .*)*", re.MULTILINE)  # a pin, and the lines with its hashes
 CUDA_ONLY = re.compile(r"(cuda|nvidia)-|triton==")
 # published as source alone; with a C compiler, immutables for Python 3.14 and pytrec-eval-terrier
 # for Linux on ARM
@@ -81,11 +82,12 @@ def write(*options: str) -> None:
             pins = Path(folder, "pins")
             pins.write_text("\n".join(read(lock) + read(CUDA)))
             arguments = ["--universal", "--python-version", VERSIONS[0], "--output-file", pins]
+            arguments += ["--generate-hashes"]
             compile_(*constraints(*cuda), *arguments, *options, extras=extras)
-            lines = [line for line in pins.read_text().splitlines() if holds_somewhere(line)]
+            held = [entry for entry in ENTRY.findall(pins.read_text()) if holds_somewhere(entry)]
         if lock == MAIN:
-            save(CUDA, [line for line in lines if CUDA_ONLY.match(line)])
-        save(lock, [line for line in lines if not CUDA_ONLY.match(line)])
+            save(CUDA, [entry for entry in held if CUDA_ONLY.match(entry)])
+        save(lock, [entry for entry in held if not CUDA_ONLY.match(entry)])
     write_conda()
 
 
@@ -141,9 +143,9 @@ def constraints(*locks: str) -> list[str]:
     return [f"--constraint={lock}" for lock in locks]
 
 
-def holds_somewhere(line: str) -> bool:
+def holds_somewhere(entry: str) -> bool:
     """Whether a pin is for one of the targets, and not for Windows for example."""
-    marker = Requirement(line).marker
+    marker = Requirement(without_hashes(entry)).marker
     return marker is None or any(
         marker.evaluate(
             {
@@ -164,13 +166,18 @@ def name(pin: str) -> str:
 
 
 def read(lock: str) -> list[str]:
-    """Pins of a lock."""
-    return (ROOT / lock).read_text().splitlines()
+    """Pins of a lock, without hashes."""
+    return [without_hashes(entry) for entry in ENTRY.findall((ROOT / lock).read_text())]
 
 
-def save(lock: str, lines: list[str]) -> None:
+def without_hashes(entry: str) -> str:
+    """The pin of an entry, with its marker."""
+    return entry.partition(" \\\n")[0]
+
+
+def save(lock: str, entries: list[str]) -> None:
     """Write a lock."""
-    (ROOT / lock).write_text("\n".join(lines) + "\n")
+    (ROOT / lock).write_text("\n".join(entries) + "\n")
 
 
 if __name__ == "__main__":

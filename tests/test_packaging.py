@@ -34,7 +34,7 @@ def test_the_other_locks_agree_with_the_lock(other):
 def test_locks_name_no_index():
     for name in ("requirements.lock", *OTHERS):
         assert "://" not in (ROOT / name).read_text()
-        assert "--" not in (ROOT / name).read_text()
+        assert "--" not in (ROOT / name).read_text().replace("--hash=sha256:", "")
 
 
 def test_each_phase_is_a_rule_file_a_target_and_a_dvc_stage():

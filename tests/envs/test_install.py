@@ -3,6 +3,7 @@
 The package index and the index of PyTorch's builds are stand-ins on the loopback interface.
 """
 
+import hashlib
 import io
 import re
 import shutil
@@ -73,6 +74,8 @@ def index(server, monkeypatch, tmp_path):
     monkeypatch.setenv("UV_HTTP_RETRIES", "0")
     monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "cache"))
 
+    made = {}
+
     def publish(index, *packages):
         pages = defaultdict(str)
         for package, needs in packages:
@@ -80,13 +83,14 @@ def index(server, monkeypatch, tmp_path):
             file = quote(f"{name}-{version}-py3-none-any.whl")
             files = wheel(name, version, needs)
             server.files[f"/files/{file}"], server.files[f"/files/{file}.metadata"] = files
+            made[package] = hashlib.sha256(files[0]).hexdigest()
             pages[name] += f'<a href="/files/{file}" data-core-metadata="true">{unquote(file)}</a>'
         for name, page in pages.items():
             server.files[f"/{index}/{name.replace('_', '-')}/"] = partial(
                 Handler.answer, content=page.encode(), Content_Type="text/html"
             )
 
-    return SimpleNamespace(publish=publish, url=server.url)
+    return SimpleNamespace(publish=publish, made=made, url=server.url)
 
 
 def wheel(name, version, needs):
@@ -115,14 +119,17 @@ def small(index, monkeypatch, tmp_path):
     The ordinary PyTorch wants CUDA.
     """
     rest = {"numpy-2.4.6", "torchvision-0.26.0", "torchaudio-2.11.0"}
-    pins = [package.replace("-", "==") for package in (ORDINARY, *rest)]
-    (tmp_path / lock.MAIN).write_text("\n".join(pins))
-    shutil.copy(install.ROOT / lock.CUDA, tmp_path)
-    monkeypatch.setattr(install, "ROOT", tmp_path)
     cuda = packages(lock.CUDA)
     wanted = [package.split("-")[0] for package in cuda]
     newer = {f"{name}-999" for name in (*wanted, "numpy", "torch")}
     index.publish("simple", *((package, ()) for package in rest | cuda | newer), (ORDINARY, wanted))
+    for name, pinned in ((lock.MAIN, {ORDINARY} | rest), (lock.CUDA, cuda)):
+        pins = (
+            f"{package.replace('-', '==')} \\\n    --hash=sha256:{index.made[package]}"
+            for package in pinned
+        )
+        (tmp_path / name).write_text("\n".join(pins) + "\n")
+    monkeypatch.setattr(install, "ROOT", tmp_path)
     return SimpleNamespace(rest=rest, cuda=cuda)
 
 
@@ -136,6 +143,20 @@ def test_without_cuda_nothing_of_cuda_is_installed(environment, installed, index
     install.install_packages(environment / "bin/python", f"{index.url}/builds")
     assert installed() == small.rest | {CPU}
     assert capfd.readouterr().out == ""
+
+
+@pytest.mark.parametrize("builds", [True, False])
+@pytest.mark.parametrize("package", ["numpy-2.4.6", "nvidia_nvtx-13.0.85"])
+def test_a_file_of_another_hash_is_not_installed(
+    environment, installed, index, small, tmp_path, package, builds
+):
+    index.publish("builds", *(((CPU, ["nvidia-nvtx"]),) if builds else ()))
+    for name in (lock.MAIN, lock.CUDA):
+        text = (tmp_path / name).read_text()
+        (tmp_path / name).write_text(text.replace(index.made[package], "0" * 64))
+    with pytest.raises(SystemExit, match=r"^error: the packages of requirements.lock"):
+        install.install_packages(environment / "bin/python", f"{index.url}/builds")
+    assert package not in installed()
 
 
 @pytest.mark.parametrize("status", [403, 404, 500])

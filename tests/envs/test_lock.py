@@ -16,6 +16,14 @@ def test_every_pin_is_for_some_target(name):
     assert all(map(lock.holds_somewhere, lock.read(name)))
 
 
+@pytest.mark.parametrize("name", [*lock.LOCKS, lock.CUDA])
+def test_every_pin_has_the_hashes_of_its_files(name):
+    entry = re.compile(r"[\w.-]+==\S+( ; [^\\]+)?( \\\n    --hash=sha256:[0-9a-f]{64})+")
+    entries = lock.ENTRY.findall((ROOT / name).read_text())
+    assert len(entries) == len(lock.read(name)) >= 10
+    assert all(map(entry.fullmatch, entries))
+
+
 def test_pins_of_other_systems_and_versions_are_for_none():
     assert not lock.holds_somewhere("pywin32==312 ; sys_platform == 'win32'")
     assert not lock.holds_somewhere("a==1 ; python_full_version < '3.11'")
