@@ -9,9 +9,11 @@ from pathlib import Path
 
 from benchmarks.faults_in_jobs import Jobbed, finish, start
 from benchmarks.faults_in_workflows import Workflow, untimed
+from crossmodal.io.files import find
 from crossmodal.workflow.records import STORE
 from tests.workflow.project import SNAKEMAKE
 
+ENDED = os.WEXITED | os.WNOHANG | os.WNOWAIT  # asks, and leaves the process to `finish`
 RESULTS = ("results/metrics.json", "results/tables/all.md")
 DRAWN = (*RESULTS, "results/figures", "results/tables/small.*")
 MEASURED = ("results/curves", *DRAWN)
@@ -42,18 +44,24 @@ def flip(path: Path) -> None:
 
 
 def flip_unfinished(jobs: Jobbed, step: str) -> str | None:
-    """SIGKILL at a random moment, and a bit flipped in a file of the unfinished work."""
+    """SIGKILL soon after the first unfinished work was kept, and a bit flipped in a file of it."""
     name = jobs.draw(step)
     pid = start(jobs.folder, jobs.commands[name])
-    time.sleep(random.uniform(0, jobs.seconds[name]))
+    while not _unfinished(jobs) and not os.waitid(os.P_PID, pid, ENDED):
+        time.sleep(0.01)
+    time.sleep(random.uniform(0, 0.3))
     os.kill(pid, signal.SIGKILL)
     finish(pid)
-    found = [p for p in (jobs.folder / ".checkpoints").rglob("*") if p.is_file()]
-    found = [path for path in found if path.stat().st_size]
-    if not found:
-        return None
-    flip(random.choice(found))
+    if not (files := _unfinished(jobs)):
+        return None  # the job was faster
+    flip(random.choice(files))
     return jobs.differs(name)
+
+
+def _unfinished(jobs: Jobbed) -> list[Path]:
+    """Files of unfinished work that hold something."""
+    paths = [p for p in find(jobs.folder / ".checkpoints", "*") if not p.name.endswith("lock")]
+    return [path for path in paths if path.is_file() and path.stat().st_size]
 
 
 def flip_output(workflow: Workflow) -> str:
