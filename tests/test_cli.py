@@ -166,7 +166,7 @@ CALLS = {
         [Path("all.md"), Path("metrics.json"), [Path("a.md"), Path("b.md")]],
     ),
     "try": (["sam"], "trial.trial", ["sam", Path("params.yaml"), []]),
-    "init": (["holiday"], "init.init", [Path("holiday"), None, Path("params.yaml")]),
+    "init": (["holiday"], "init.init", [Path("holiday"), None, False, Path("params.yaml")]),
     "datasets": ([], "inventory.inventory", [Path("params.yaml"), []]),
     "describe": (
         ["sam", "--configfile", "a.yaml", "--configfile", "b.yaml"],

@@ -219,7 +219,7 @@ def test_new_crops_depend_on_seed_epoch_and_batch_alone(rng, threads):
         placed(Matchmap(**SMALL | {"image_network": "squeezenet1_1", "batch": 4}), split)
         for _ in range(2)
     )
-    method.threads = threads
+    method.available_threads = threads
     first, again, other = drawn(expected, 0), drawn(method, 0), drawn(method, 1)
     for batch, same in zip(first, again, strict=True):
         np.testing.assert_array_equal(batch.clips, same.clips)
