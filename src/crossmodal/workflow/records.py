@@ -51,6 +51,8 @@ def take_over() -> None:
         new = seen.get(carrier) != stamp
         for name, entry in read_carrier(Path(carrier)).items():
             path, stored = described(name), _stored(name)
+            if not new and not path.exists():
+                continue  # a failed job has removed it, and its record
             current = _is_current(path, entry.record)
             # a record that a killed run did not carry yet is newer than the carried one; one of
             # another time than its file is older, brought back by a power cut
