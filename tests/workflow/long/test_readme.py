@@ -67,7 +67,7 @@ def write_holiday(folder, header_and_rows):
     rng = np.random.default_rng(0)
     (folder / "photos").mkdir(parents=True)
     rows = "".join(
-        f"{name}{n},photos/{name}{n}.jpg,{name} {' '.join(rng.choice(WORDS, 4))},{name}\n"
+        f"{name}{n},photos/{name}{n}.jpg,the {name} and a {' and the '.join(rng.choice(WORDS, 4))},{name}\n"
         for n in range(10, 25)
         for name in COLOURS
     )
