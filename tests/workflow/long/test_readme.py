@@ -66,11 +66,11 @@ def write_holiday(folder, header_and_rows):
     """The README's CSV with more rows of the same form, and the images it names."""
     rng = np.random.default_rng(0)
     (folder / "photos").mkdir(parents=True)
-    rows = "".join(
-        f"{name}{n},photos/{name}{n}.jpg,the {name} and a {' and the '.join(rng.choice(WORDS, 4))},{name}\n"
-        for n in range(10, 25)
-        for name in COLOURS
-    )
+    rows = ""
+    for n in range(10, 25):
+        for name in COLOURS:
+            things = " and the ".join(rng.choice(WORDS, 4))
+            rows += f"{name}{n},photos/{name}{n}.jpg,the {name} and a {things},{name}\n"
     (folder / "items.csv").write_text(header_and_rows + rows)
     for row in csv.DictReader(io.StringIO(header_and_rows + rows)):
         if row["image"]:
