@@ -81,7 +81,8 @@ def new_table(folder: Path, place: Path, files: OwnFiles) -> Table:
             "them into sub-folders, or write a CSV with the columns " + ", ".join(COLUMNS)
         )
         raise CrossmodalError("\n  ".join([message, *listed(files.left_out)]))
-    lacking = [Path(item.image or item.speech[0]) for item in items if item not in chosen]
+    others = [item for item in items if not {*used} <= item.has()]
+    lacking = [Path(item.image or item.speech[0]) for item in others]
     if lacking:
         files.left_out[f"items that lack {' or '.join(used)}"] = lacking
     columns = {"id", *used} | ({"labels"} if any(item.label for item in chosen) else set())
