@@ -10,7 +10,7 @@ from crossmodal.config.params import Params, read
 from crossmodal.data.prepared import FILES, is_prepared
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.text_table import print_table
-from crossmodal.workflow.job_costs import Cost, Costs
+from crossmodal.workflow.job_costs import Cost
 from crossmodal.workflow.jobs import Jobs
 from crossmodal.workflow.requests import Requests
 
@@ -135,18 +135,18 @@ def table_rows(found: dict[str, Phase]) -> list[tuple[str, ...]]:
 
 def phases(params: Params) -> dict[str, Phase]:
     """Return each phase of the suite that `params.suite` names, and all of them together."""
-    jobs, costs = Jobs(params), Costs()
+    jobs, requests = Jobs(params), Requests(params)
     by_phase = {
-        "acquire": list(_downloads(jobs, costs)),
-        "prepare": [_prepare(costs, name) for name in jobs.datasets()],
-        "extract": [_extract(params, costs, *pair) for pair in _extractions(jobs)],
-        "train": list(_fits(jobs, costs)),
+        "acquire": list(_downloads(jobs, requests)),
+        "prepare": [_prepare(requests, name) for name in jobs.datasets()],
+        "extract": [_extract(requests, *pair) for pair in _extractions(jobs)],
+        "train": list(_fits(requests, jobs.experiments())),
     }
     by_phase["total"] = [job for part in by_phase.values() for job in part]
     return {name: Phase.of(part) for name, part in by_phase.items()}
 
 
-def _downloads(jobs: Jobs, costs: Costs) -> Iterator[Job]:
+def _downloads(jobs: Jobs, requests: Requests) -> Iterator[Job]:
     """Yield a job for the published files of each plug-in, which its datasets share; where these
     are prepared, of the files that are there.
     """
@@ -156,7 +156,7 @@ def _downloads(jobs: Jobs, costs: Costs) -> Iterator[Job]:
     for plugin, names in plugins.items():
         sources = jobs.params.dataset_of(names[0]).sources
         files = tuple(Path("data/raw", plugin, source.file) for source in sources)
-        size = costs.of("download", plugin).disk_mb
+        size = requests.costs.of("download", plugin).disk_mb
         if all(map(is_prepared, names)):
             files = tuple(path for path in files if path.exists())
             size = sum(path.stat().st_size for path in files) / 1e6
@@ -164,9 +164,9 @@ def _downloads(jobs: Jobs, costs: Costs) -> Iterator[Job]:
             yield Job(Cost(seconds=0, memory_mb=0, disk_mb=size, origin="measured"), files)
 
 
-def _prepare(costs: Costs, dataset: str) -> Job:
+def _prepare(requests: Requests, dataset: str) -> Job:
     files = tuple(Path("data/prepared", dataset, file) for file in FILES)
-    return Job(costs.of("prepare", dataset), files)
+    return Job(requests.costs.of("prepare", dataset), files)
 
 
 def _extractions(jobs: Jobs) -> list[tuple[str, str]]:
@@ -185,20 +185,20 @@ def _extractions(jobs: Jobs) -> list[tuple[str, str]]:
     return list(extractions)
 
 
-def _extract(params: Params, costs: Costs, dataset: str, feature: str) -> Job:
+def _extract(requests: Requests, dataset: str, feature: str) -> Job:
     path = Path("features", dataset, f"{feature}.h5")
-    gpus = Requests(params).gpus("extract", feature)
-    return Job(costs.of("extract", f"{dataset}/{feature}"), (path,), gpus)
+    cost = requests.costs.of("extract", f"{dataset}/{feature}")
+    return Job(cost, (path,), requests.gpus("extract", feature))
 
 
-def _fits(jobs: Jobs, costs: Costs) -> Iterator[Job]:
+def _fits(requests: Requests, experiments: list[str]) -> Iterator[Job]:
     """Yield training and embedding of each experiment and seed."""
-    params, requests = jobs.params, Requests(jobs.params)
-    for name in jobs.experiments():
+    params, costs = requests.params, requests.costs
+    for name in experiments:
         for seed in params.seeds_of(name):
             model = Path("models", name, f"seed{seed}", "model.safetensors")
-            fit = costs.of("train", name)
-            yield Job(fit, (model,), requests.gpus("train", name), _share(params, name, seed))
+            fit, share = costs.of("train", name), _share(params, name, seed)
+            yield Job(fit, (model,), requests.gpus("train", name), share)
             embeddings = Path("embeddings", name, f"seed{seed}.h5")
             yield Job(costs.of("embed", name), (embeddings,), requests.gpus("embed", name))
 

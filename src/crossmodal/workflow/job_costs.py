@@ -58,7 +58,13 @@ class Cost(BaseModel, frozen=True, extra="forbid"):
 
 
 class Costs:
-    """Costs of jobs by rule and name: a dataset, `dataset/feature`, or an experiment."""
+    """Costs of jobs by rule and name: a dataset, `dataset/feature`, or an experiment.
+
+    What the runs of this folder took is read once for each job.
+    """
+
+    def __init__(self) -> None:
+        self._run_here = cache(run_here)  # a job has four requests
 
     def of(self, rule: str, job: str, inputs: Iterable[str | Path] = ()) -> Cost:
         """Return the cost of a job.
@@ -68,26 +74,27 @@ class Costs:
             job: Name of the job among those of the rule.
             inputs: Files that it reads, whose size decides where nothing else is known.
         """
-        return self.run_here(rule, job) or self._table.get((rule, job)) or default(inputs)
+        return self._run_here(rule, job) or self._table.get((rule, job)) or default(inputs)
 
     @cached_property
     def _table(self) -> dict[tuple[str, str], Cost]:
         estimated, measured = read_table("estimated"), read_table("measured")
         return estimated | measured
 
-    def run_here(self, rule: str, job: str) -> Cost | None:
-        """Return the largest cost among the runs of a job in this folder; None without any."""
-        paths = [*Path().glob(BENCHMARKS[rule].format(job))] if rule in BENCHMARKS else []
-        runs = [row for path in paths for row in _read_benchmark(path)]
-        if not runs:
-            return None
-        facts = [read_json(p) for path in paths if (p := path.with_name("model.json")).exists()]
-        return Cost(
-            seconds=max(float(run["s"]) for run in runs),
-            memory_mb=max(_megabytes(run["max_rss"]) for run in runs),
-            gpu_memory_mb=max((f["fit"].get("peak_gpu_memory_mb", 0) for f in facts), default=0),
-            origin="run here",
-        )
+
+def run_here(rule: str, job: str) -> Cost | None:
+    """Return the largest cost among the runs of a job in this folder; None without any."""
+    paths = [*Path().glob(BENCHMARKS[rule].format(job))] if rule in BENCHMARKS else []
+    runs = [row for path in paths for row in _read_benchmark(path)]
+    if not runs:
+        return None
+    facts = [read_json(p) for path in paths if (p := path.with_name("model.json")).exists()]
+    return Cost(
+        seconds=max(float(run["s"]) for run in runs),
+        memory_mb=max(_megabytes(run["max_rss"]) for run in runs),
+        gpu_memory_mb=max((f["fit"].get("peak_gpu_memory_mb", 0) for f in facts), default=0),
+        origin="run here",
+    )
 
 
 def default(inputs: Iterable[str | Path]) -> Cost:
