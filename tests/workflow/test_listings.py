@@ -53,6 +53,15 @@ def add(project, relpath, md5=None):
     return listing
 
 
+def publish(project, content):
+    """Put a listing into the remote, under the name of its content."""
+    name = f"{hashlib.md5(content).hexdigest()}.dir"
+    path = remote(project) / name[:2] / name[2:]
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(content)
+    return name
+
+
 def test_a_pull_brings_what_the_lock_names(project, capfd):
     sharing.pull([])
     assert Path("features/toy/bow.h5").read_bytes() == CONTENT
@@ -74,11 +83,7 @@ def test_a_listing_that_the_lock_does_not_name_is_refused(project, relpath, md5)
 
 @pytest.mark.parametrize("relpath", ["../x", "/x", "a\0b", "a\\b", "C:x", "a\nb", "x" * 256, ""])
 def test_a_listing_with_a_hostile_name_is_refused_by_itself(project, relpath):
-    listing = add(project, relpath)
-    name = f"{hashlib.md5(listing.read_bytes()).hexdigest()}.dir"
-    moved = remote(project) / name[:2] / name[2:]
-    moved.parent.mkdir(exist_ok=True)
-    listing.rename(moved)
+    name = publish(project, add(project, relpath).read_bytes())
     with pytest.raises(CrossmodalError, match=f"{name}: the name "):
         listings.fetch_listing(name)
     assert not Path(".dvc/cache/files/md5", name[:2], name[2:]).exists()
@@ -94,10 +99,7 @@ def test_a_listing_that_is_not_there_ends_the_pull(project):
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"[1]", b'[{"relpath": "a", "md5": "../x"}]'])
 def test_what_is_no_listing_is_refused(project, content):
-    name = f"{hashlib.md5(content).hexdigest()}.dir"
-    path = remote(project) / name[:2] / name[2:]
-    path.parent.mkdir(exist_ok=True)
-    path.write_bytes(content)
+    name = publish(project, content)
     with pytest.raises(CrossmodalError, match=f"{name}: no listing of files"):
         listings.fetch_listing(name)
 
