@@ -14,7 +14,7 @@ from typing import NamedTuple
 from crossmodal.config import params
 from crossmodal.io.files import read_json, replacing
 from crossmodal.steps.plan import COLUMNS, phases, table_rows
-from crossmodal.workflow.job_costs import TABLE, Cost, read_table, run_here
+from crossmodal.workflow.job_costs import TABLE, Cost, Costs, read_table
 
 ROOT = Path(__file__).parents[1]
 KEY = ("rule", "job")
@@ -92,9 +92,10 @@ def measured(fits: Fits) -> dict[tuple[str, str], Cost]:
             disk_mb=_disk(experiment),
             origin="measured",
         )
+    costs_here = Costs()
     for rule, job in read_table("estimated"):
-        cost = run_here(rule, job)
-        if cost:
+        cost = costs_here.of(rule, job)
+        if cost.origin == "run here":
             costs[rule, job] = cost.model_copy(update={"origin": "measured"})
     return costs
 

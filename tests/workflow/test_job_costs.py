@@ -43,10 +43,11 @@ def test_of__runs_of_this_folder_first(folder):
     assert cost.is_measured
 
 
-def test_of__gpu_memory_of_this_folders_fits(folder):
+def test_of__gpu_memory_and_time_of_this_folders_fits(folder):
     path = run_here(folder, 0, 10, 700)
     path.with_name("model.json").write_text('{"fit": {"peak_gpu_memory_mb": 512}}')
-    assert Costs().of("train", "scenes_sam").gpu_memory_mb == 512
+    cost = Costs().of("train", "scenes_sam")
+    assert (cost.gpu_memory_mb, cost.gpu_seconds) == (512, 10)
 
 
 @pytest.mark.parametrize("content", ["", "s\th:m:s\n", "NA\n", "\0\n"])
@@ -56,9 +57,34 @@ def test_of__damaged_benchmarks_say_nothing(folder, content):
     assert Costs().of("train", "scenes_sam") == before
 
 
-def test_of__short_jobs_have_no_memory(folder):
-    run_here(folder, 0, 0.2, "-")
-    assert Costs().of("train", "scenes_sam").memory_mb == 0
+@pytest.mark.parametrize("memory", ["-", "NA", "0.00"])
+def test_of__memory_of_the_table_where_a_job_was_too_short(folder, memory):
+    before = Costs().of("train", "scenes_sam")
+    run_here(folder, 0, 0.2, memory)
+    cost = Costs().of("train", "scenes_sam")
+    assert (cost.seconds, cost.memory_mb) == (0.2, before.memory_mb)
+    assert before.memory_mb > 0
+
+
+def test_of__what_was_not_measured_is_that_of_the_table(folder):
+    job = next(j for j, cost in read_table("estimated").items() if cost.gpu_seconds)
+    before = Costs().of(*job)
+    path = folder / job_costs.BENCHMARKS[job[0]].format(job[1]).replace("*", "0")
+    path.parent.mkdir(parents=True)
+    path.write_text(BENCHMARK.format(10.5, 700.25))
+    measured = {"seconds": 10.5, "memory_mb": 700.25, "origin": "run here"}
+    assert Costs().of(*job) == before.model_copy(update=measured)
+    assert before.disk_mb > 0
+
+
+def test_of__what_was_not_measured_of_unknown_jobs(folder):
+    (folder / "a.h5").write_bytes(bytes(3_000_000))
+    path = folder / "models/mine/seed0/benchmark.tsv"
+    path.parent.mkdir(parents=True)
+    path.write_text(BENCHMARK.format(0.2, "-"))
+    measured = {"seconds": 0.2, "origin": "run here"}
+    inputs = [Path("a.h5")]
+    assert Costs().of("train", "mine", inputs) == default(inputs).model_copy(update=measured)
 
 
 def test_of__unknown_jobs_cost_by_the_size_of_their_inputs(folder):

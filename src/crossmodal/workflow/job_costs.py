@@ -74,7 +74,8 @@ class Costs:
             job: Name of the job among those of the rule.
             inputs: Files that it reads, whose size decides where nothing else is known.
         """
-        return self._run_here(rule, job) or self._table.get((rule, job)) or default(inputs)
+        cost = self._table.get((rule, job)) or default(inputs)
+        return cost.model_copy(update=self._run_here(rule, job))
 
     @cached_property
     def _table(self) -> dict[tuple[str, str], Cost]:
@@ -82,18 +83,20 @@ class Costs:
         return estimated | measured
 
 
-def run_here(rule: str, job: str) -> Cost | None:
-    """Return the largest cost among the runs of a job in this folder; None without any."""
+def run_here(rule: str, job: str) -> dict[str, float | Origin]:
+    """Return what was measured of a `Cost`, the largest of a job's runs in this folder."""
     paths = [*Path().glob(BENCHMARKS[rule].format(job))] if rule in BENCHMARKS else []
     runs = [row for path in paths for row in _read_benchmark(path)]
     if not runs:
-        return None
+        return {}
     facts = [read_json(p) for path in paths if (p := path.with_name("model.json")).exists()]
-    return Cost(
-        seconds=max(float(run["s"]) for run in runs),
-        memory_mb=max(_megabytes(run["max_rss"]) for run in runs),
-        gpu_memory_mb=max((f["fit"].get("peak_gpu_memory_mb", 0) for f in facts), default=0),
-        origin="run here",
+    seconds = max(float(run["s"]) for run in runs)
+    memory = max(_megabytes(run["max_rss"]) for run in runs)
+    on_gpu = max((f["fit"].get("peak_gpu_memory_mb", 0) for f in facts), default=0)
+    return (
+        {"seconds": seconds, "origin": "run here"}
+        | ({"memory_mb": memory} if memory else {})
+        | ({"gpu_memory_mb": on_gpu, "gpu_seconds": seconds} if on_gpu else {})
     )
 
 
