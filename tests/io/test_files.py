@@ -11,6 +11,7 @@ import pytest
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import (
     digest,
+    find,
     read_csv,
     read_json,
     readable,
@@ -94,6 +95,52 @@ def test_what_is_still_being_written_is_not_removed(tmp_path):
         remove_unfinished(tmp_path)
         temporary.write_text("whole")
     assert (tmp_path / "a.txt").read_text() == "whole"
+
+
+@pytest.mark.parametrize("content", [(), ("locking",), ("new.model.h5",), ("lock", "new.model.h5")])
+def test_leftovers_of_any_moment_are_removed(tmp_path, content):
+    left = tmp_path / "models" / ".unfinished-1"
+    left.mkdir(parents=True)
+    for name in content:
+        (left / name).write_text("half of it")
+    remove_unfinished(tmp_path)
+    assert list(left.parent.iterdir()) == []
+
+
+def test_files_written_while_leftovers_are_removed_arrive(tmp_path):
+    if (process := os.fork()) == 0:
+        while True:
+            remove_unfinished(tmp_path)
+    try:
+        for number in range(300):
+            write_text(tmp_path / f"{number}.txt", "whole")
+    finally:
+        os.kill(process, signal.SIGKILL)
+        os.waitpid(process, 0)
+    remove_unfinished(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {f"{n}.txt" for n in range(300)}
+
+
+def test_links_that_lead_in_circles_are_searched_once(tmp_path):
+    for name in "abcdef":
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "model.h5").touch()
+    for name in "abcdef":
+        for other in "abcdef":
+            (tmp_path / name / other).symlink_to(tmp_path / other)
+    (tmp_path / "self").symlink_to("self")
+    assert find(tmp_path, "model.h5") == [tmp_path / name / "model.h5" for name in "abcdef"]
+
+
+def test_what_lies_behind_a_link_is_searched(tmp_path):
+    (tmp_path / "disk/sam").mkdir(parents=True)
+    (tmp_path / "disk/sam/.records.json").touch()
+    (tmp_path / "models").symlink_to("disk")
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more/sam").symlink_to("../disk/sam")
+    for folder in ("models", "more"):
+        place = tmp_path / folder / "sam/.records.json"
+        assert find(tmp_path / folder, ".records.json") == [place]
 
 
 def test_the_temporary_has_the_suffix_by_which_libraries_choose_a_format(tmp_path):

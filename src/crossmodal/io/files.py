@@ -2,7 +2,6 @@
 
 import csv
 import errno
-import glob
 import hashlib
 import json
 import lzma
@@ -50,17 +49,17 @@ def replacing(path: Path) -> Iterator[Path]:
     """
     path = Path(path)
     _make_folder(path.parent)
-    hidden = tempfile.TemporaryDirectory(dir=path.parent, prefix=UNFINISHED)
-    with hidden as folder, _held(Path(folder)) as lock:
-        temporary = Path(folder, f"new.{path.name}")
+    folder, lock = _reserve(path.parent)
+    with lock:
         try:
+            temporary = folder / f"new.{path.name}"
             yield temporary
             # a mirror's file keeps its rights; safetensors writes for the owner alone
             if temporary.stat().st_nlink == 1:
                 temporary.chmod(os.fstat(lock.fileno()).st_mode)
             replace(temporary, path)
         finally:
-            temporary.unlink(missing_ok=True)  # before the lock
+            shutil.rmtree(folder, ignore_errors=True)  # another process may be at it, too
 
 
 def replace(new: Path, path: Path) -> None:
@@ -90,27 +89,45 @@ def _make_folder(folder: Path) -> None:
         sync(folder.parent)
 
 
-@contextmanager
-def _held(folder: Path) -> Iterator[IO[str]]:
-    """Show other processes that a folder is in use, until this one ends, whatever ends it."""
-    with (folder / "locking").open("w") as lock:
-        if take(lock, wait=True):  # without locks, nobody can tell that it may be removed
-            (folder / "locking").rename(folder / "lock")  # which nobody ever sees unlocked
-        yield lock
+def _reserve(parent: Path) -> tuple[Path, IO[str]]:
+    """Return a new hidden folder and its lock, held until it is closed, whatever closes it."""
+    while True:
+        folder = Path(tempfile.mkdtemp(dir=parent, prefix=UNFINISHED))
+        # until it is locked, another process may take it for left behind, and remove it
+        with suppress(FileNotFoundError):
+            lock = (folder / "lock").open("w")
+            take(lock, wait=True)
+            if os.path.samestat(os.fstat(lock.fileno()), (folder / "lock").stat()):
+                return folder, lock
 
 
 def remove_unfinished(folder: Path) -> None:
     """Remove what killed processes were writing below a folder; others still hold their locks."""
-    for path in find(folder, f"{UNFINISHED}*/lock"):
-        with suppress(BlockingIOError, FileNotFoundError), path.open("r+") as lock:
-            if take(lock, wait=False):
-                shutil.rmtree(path.parent)
+    for path in find(folder, f"{UNFINISHED}*"):
+        with suppress(OSError), (path / "lock").open("a") as lock:
+            if take(lock, wait=False):  # without locks, nobody can tell that it may be removed
+                shutil.rmtree(path)
 
 
 def find(folder: Path, pattern: str) -> list[Path]:
-    """Paths below a folder, hidden ones too, while other processes make and remove some."""
-    names = glob.glob(f"**/{pattern}", root_dir=folder, recursive=True, include_hidden=True)
-    return [folder / name for name in sorted(names)]
+    """Return paths below a folder, hidden ones too, while other processes make and remove some.
+
+    Links to folders are followed; each folder is entered once, under its own name if it has one.
+    """
+    entered, folders, links, paths = set(), [folder], [], []
+    while folders or links:
+        here = folders.pop() if folders else links.pop()
+        with suppress(OSError), os.scandir(here) as entries:
+            if (place := os.path.realpath(here)) in entered:
+                continue
+            entered.add(place)
+            for entry in entries:
+                paths.append(path := here / entry.name)
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(path)
+                elif entry.is_symlink() and path.is_dir():
+                    links.append(path)
+    return sorted(path for path in paths if path.match(pattern))
 
 
 def readable(path: Path) -> Path:
