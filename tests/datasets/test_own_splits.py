@@ -6,6 +6,7 @@ import pytest
 import soundfile
 from PIL import Image, ImageDraw
 
+from crossmodal.datasets._duplicates import Looks
 from tests.datasets.own_data import ROWS, make_folder, many, picture, run, write
 
 
@@ -109,6 +110,18 @@ def test_a_split_that_is_not_stated_is_drawn_from_training(names, sizes):
     assert Counter(splits.values()) == sizes
     assert {*zip(stated.values(), splits.values(), strict=True)} >= {("train", "train")}
     assert all(splits[id] == split for id, split in stated.items() if split != "train")
+
+
+@pytest.mark.parametrize("duplicates", ["refuse", "warn"])
+@pytest.mark.parametrize(
+    "names", [["train", "test"], ["train"], ["train", "validation", "test"], []]
+)
+def test_pictures_are_compared_once(names, duplicates, monkeypatch):
+    compared, pairs = [], Looks.pairs
+    monkeypatch.setattr(Looks, "pairs", lambda looks: compared.append(looks) or pairs(looks))
+    stated_in_part(names) if names else many(30)
+    run(duplicates=duplicates)
+    assert len(compared) == 1
 
 
 def drawings(count, groups):

@@ -2,6 +2,7 @@
 
 import warnings
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,8 @@ from crossmodal.io.spreadsheets import Findings
 NAMED = 10  # items in a warning
 LARGEST = 5  # groups in a message
 OWN = "write a column `split`"
+
+Pairs = Iterable[tuple[str, str]]
 
 
 def stated_splits(csv: Path, table: Table) -> dict[str, str]:
@@ -31,23 +34,24 @@ def stated_splits(csv: Path, table: Table) -> dict[str, str]:
 
 
 def drawn_splits(
-    csv: Path, table: Table, shares: dict[str, float], seed: int, near: bool
+    csv: Path, ids: list[str], shares: dict[str, float], seed: int, pairs: Pairs, near: bool
 ) -> dict[str, str]:
     """Return the split of each item, drawn; warn of items that stay together.
 
     Args:
         csv: Where the items are from.
-        table: The items.
+        ids: The items.
         shares: Share of the items for each split but 'train', which gets the others.
         seed: Of the draw.
-        near: Whether nearly equal items stay together, and not only equal ones.
+        pairs: Items that stay together.
+        near: Whether they are equal or nearly equal, and not only equal.
 
     Raises:
         CrossmodalError: If a split gets no item.
     """
-    groups = grouped(table.prints.pairs() if near else table.prints.equal())
-    wanted = {split: max(1, int(share * len(table.items))) for split, share in shares.items()}
-    splits = _draw([*table.items], groups, wanted, seed)
+    groups = grouped(pairs)
+    wanted = {split: max(1, int(share * len(ids))) for split, share in shares.items()}
+    splits = _draw(ids, groups, wanted, seed)
     sizes = Counter(splits.values())
     kind, way = "equal", OWN
     if near:
@@ -73,10 +77,10 @@ def drawn_splits(
     return splits
 
 
-def parted(table: Table, splits: dict[str, str], advice: str) -> tuple[Findings, int]:
-    """Return findings on equal and nearly equal items in different splits, and their number."""
+def parted(table: Table, splits: dict[str, str], pairs: Pairs, advice: str) -> tuple[Findings, int]:
+    """Return findings on pairs of alike items in different splits, and the number of items."""
     findings, items = Findings(), set()
-    for first, second in dict.fromkeys(table.prints.pairs()):
+    for first, second in pairs:
         if splits[first] != splits[second]:
             items |= {first, second}
             findings.errors.append(

@@ -139,14 +139,14 @@ class Folder(Dataset):
         shares = {"validation": options.validation, "test": options.test}
         stated = stated_splits(self.csv, table)
         missing = {split: share for split, share in shares.items() if split not in stated.values()}
-        splits = dict(stated)
+        pairs, splits = [*dict.fromkeys(table.prints.pairs())], dict(stated)
         if missing:
-            items = {id: r for id, r in table.items.items() if stated.get(id, "train") == "train"}
-            rest = Table(items, prints=table.prints)
-            splits |= drawn_splits(self.csv, rest, missing, options.seed, near=refuse)
+            rest = [id for id in table.items if stated.get(id, "train") == "train"]
+            alike = pairs if refuse else table.prints.equal()
+            splits |= drawn_splits(self.csv, rest, missing, options.seed, alike, near=refuse)
         if stated or not refuse:
             advice = "; put both into one split, or set `duplicates: warn`" if refuse else ""
-            findings, count = parted(table, splits, advice)
+            findings, count = parted(table, splits, pairs, advice)
             if refuse:
                 findings.report()
             elif count:
