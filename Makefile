@@ -82,11 +82,11 @@ lint: $(VENV)/installed-dev
 	snakemake --lint
 
 quote: $(VENV)/installed
-	python docs/quote.py README.md docs/results.md
+	python tools/quote.py README.md docs/results.md
 
 pictures: $(VENV)/installed-dev
 	snakemake --cores $(CORES) results/tables/all.md results/site/index.html
-	python docs/take_pictures.py
+	python tools/take_pictures.py
 
 lock: $(VENV)/installed-dev
 	python envs/lock.py --upgrade

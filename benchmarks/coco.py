@@ -35,9 +35,9 @@ from torch import nn
 from crossmodal.config import params
 from crossmodal.data.writer import Writer
 from crossmodal.features.activations import Activations
-from crossmodal.images.backbones import NETWORKS
 from crossmodal.images.crops import Preparation
 from crossmodal.methods.multimodal_embedding import MultimodalEmbedding
+from crossmodal.pretrained.backbones import NETWORKS
 from crossmodal.repeatability import use_one_thread
 from crossmodal.steps.extract import extract
 from crossmodal.steps.train import train

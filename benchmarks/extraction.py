@@ -21,8 +21,8 @@ from crossmodal.data.prepared import Prepared
 from crossmodal.data.writer import Writer
 from crossmodal.features._backbone import CROPS_AT_ONCE
 from crossmodal.features.activations import Activations
-from crossmodal.images.backbones import random_network
-from crossmodal.images.read_out import fold
+from crossmodal.pretrained.backbones import random_network
+from crossmodal.pretrained.read_out import fold
 
 CASES = (("efficientnet_lite0", "blocks"), ("efficientnet_lite0", "all"), ("squeezenet1_1", "all"))
 CROPS_A_ROUND, ROUNDS = 160, 8

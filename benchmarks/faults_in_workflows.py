@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from benchmarks.faults_in_jobs import TINY, contents, difference
-from crossmodal.reporting.embeddings import read_embeddings
+from crossmodal.models.embedding_file import read_embeddings
 from crossmodal.workflow.records import OUTPUTS
 from tests.workflow.project import SNAKEMAKE, Project, metrics, new_project
 

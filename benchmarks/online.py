@@ -18,11 +18,11 @@ import numpy as np
 from scipy.io import savemat
 from threadpoolctl import threadpool_limits
 
-from crossmodal.learning.online.full_rank import FullRank
-from crossmodal.learning.online.hinge import Margin
-from crossmodal.learning.online.loop import Batch, Hyperparameters
-from crossmodal.learning.online.loreta import LowRank
-from crossmodal.learning.online.triplets import make_sampler
+from crossmodal.methods._online.full_rank import FullRank
+from crossmodal.methods._online.hinge import Margin
+from crossmodal.methods._online.loop import Batch, Hyperparameters
+from crossmodal.methods._online.loreta import LowRank
+from crossmodal.methods._online.triplets import make_sampler
 
 STEP_SIZE, SCALE, WEIGHT, CLASSES, ITEMS = 1.0, 20.0, 0.5, 10, 2000
 SIZES = [((128, 10), 8, 80_000, 2000), ((399, 4096), 32, 4000, 400)]

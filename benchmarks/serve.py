@@ -33,7 +33,7 @@ from tests.test_load import MODELS, contents, make_studio
 SERVER = """
 import sys
 from pathlib import Path
-from crossmodal.steps.serve import serve
+from crossmodal.commands.serve import serve
 serve([Path(sys.argv[1])], Path(sys.argv[2]), "test", False, "127.0.0.1", 0, 1,
       Path(sys.argv[3]), Path("params.yaml"), [])
 """

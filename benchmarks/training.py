@@ -38,7 +38,7 @@ from crossmodal.data.split import Split, View
 from crossmodal.device import device
 from crossmodal.features.tokens import END, tokenise
 from crossmodal.learning.method import Run
-from crossmodal.learning.speech_image import Batch
+from crossmodal.methods._speech_image import Batch
 from crossmodal.methods.multimodal_embedding import MultimodalEmbedding
 from crossmodal.methods.sam import SAM
 from crossmodal.methods.vase import VASE

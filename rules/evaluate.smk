@@ -235,4 +235,4 @@ rule site:
         spec=JOBS.site,
     shell:
         "printf %s {params.spec:q}"
-        " | python -m crossmodal publish_site - {output:q} {input.deviations:q} 2>&1 | tee {log:q}"
+        " | python -m crossmodal site - {output:q} {input.deviations:q} 2>&1 | tee {log:q}"

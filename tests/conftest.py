@@ -54,7 +54,7 @@ def cpu(monkeypatch):
 def keep_last(monkeypatch):
     """Training keeps its last epoch, whatever the validation scores."""
     epochs = iter(range(10**6))
-    monkeypatch.setattr("crossmodal.learning.gradient.selection_score", lambda *_: next(epochs))
+    monkeypatch.setattr("crossmodal.training.gradient.selection_score", lambda *_: next(epochs))
 
 
 @pytest.fixture(scope="session")

@@ -11,10 +11,10 @@ import numpy as np
 import torch
 from torch import nn
 
-from crossmodal.learning.distributed import add_gradients, in_shares, share_layers
 from crossmodal.learning.method import Run
-from crossmodal.learning.processes import joined
 from crossmodal.repeatability import use_one_thread
+from crossmodal.training.distributed import add_gradients, in_shares, share_layers
+from crossmodal.training.processes import joined
 
 
 class Team:

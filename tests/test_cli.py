@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import crossmodal
 from crossmodal import cli as command_line
-from crossmodal.cli import people
+from crossmodal.cli import user as people
 from crossmodal.errors import CrossmodalError
 
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(crossmodal.__file__).parents[1])}
@@ -24,9 +24,9 @@ LISTS = ("methods", "features", "tables")
 SPEC = {"plugin": "cca", "options": {"dims": 3}}
 # what the step gets, by its module and name, when a command is called
 CALLS = {
-    "publish_site": (
+    "site": (
         [json.dumps(SPEC), "index.html", "deviations.md"],
-        "publish_site.publish_site",
+        "steps.site.site",
         [SPEC, Path("index.html"), Path("deviations.md")],
     ),
     "serve": (
@@ -35,7 +35,7 @@ CALLS = {
             *("--host", "0.0.0.0", "--port", "80", "--threads", "2", "--weights", "nets"),
             *("--configfile", "mine.yaml"),
         ],
-        "serve.serve",
+        "commands.serve.serve",
         [
             *([Path("model"), Path("other")], Path("holiday"), "train", True, "0.0.0.0", 80, 2),
             *(Path("nets"), Path("params.yaml"), [Path("mine.yaml")]),
@@ -46,13 +46,13 @@ CALLS = {
             *("model", "--text", "a dog", "--in", "holiday", "--among", "image", "--count", "3"),
             *("--json", "--approximate", "--threads", "2", "--weights", "nets"),
         ],
-        "search.search",
+        "commands.search.search",
         [
             *(Path("model"), "a dog", None, None, Path("holiday"), "test", "image", 3, True),
             *(True, 2, Path("nets"), Path("params.yaml"), []),
         ],
     ),
-    "words": (["model"], "words.words", [Path("model")]),
+    "words": (["model"], "commands.words.words", [Path("model")]),
     "mteb": (
         [
             "model",
@@ -65,23 +65,23 @@ CALLS = {
             "--weights",
             "nets",
         ],
-        "run_mteb.run_mteb",
+        "commands.run_mteb.run_mteb",
         [Path("model"), ["scenes", "CIFAR10"], "train", Path("results/mteb"), Path("nets")],
     ),
     "plan": (
         ["--suite", "demo", "--json"],
-        "plan.plan",
+        "commands.plan.plan",
         ["demo", True, Path("params.yaml"), []],
     ),
-    "download": (["wikipedia", "a.mat"], "acquire.download", ["wikipedia", Path("a.mat")]),
+    "download": (["wikipedia", "a.mat"], "steps.download.download", ["wikipedia", Path("a.mat")]),
     "weights": (
         ["raw/w.safetensors"],
-        "acquire_weights.fetch_weights",
+        "steps.weights.weights",
         [Path("raw/w.safetensors")],
     ),
     "prepare": (
         [json.dumps(SPEC), "prepared", "--raw", "raw"],
-        "prepare.prepare",
+        "steps.prepare.prepare",
         [SPEC, Path("raw"), Path("prepared")],
     ),
     "extract": (
@@ -89,7 +89,7 @@ CALLS = {
             *(json.dumps(SPEC), "a.h5", "--dataset", "data", "--features", "of"),
             *("--weights", "nets", "--threads", "2"),
         ],
-        "extract.extract",
+        "steps.extract.extract",
         [SPEC, Path("a.h5"), Path("data"), Path("of"), Path("nets"), 2],
     ),
     "train": (
@@ -97,97 +97,101 @@ CALLS = {
             *(json.dumps(SPEC), "model", "--dataset", "data", "--features", "of"),
             *("--weights", "nets", "--seed", "3", "--threads", "8"),
         ],
-        "train.train",
+        "steps.train.train",
         [SPEC, Path("model"), Path("data"), Path("of"), Path("nets"), 3, 8],
     ),
     "embed": (
         [json.dumps(SPEC), "a.h5", "--dataset", "data", "--features", "of", "--model", "model"],
-        "embed.embed",
+        "steps.embed.embed",
         [SPEC, Path("a.h5"), Path("data"), Path("of"), Path("model")],
     ),
     "evaluate": (
         [json.dumps(SPEC), "a.json", "--embeddings", "a.h5", "--seed", "3"],
-        "evaluate.evaluate",
+        "steps.evaluate.evaluate",
         [SPEC, Path("a.json"), Path("a.h5"), 3],
     ),
     "evaluate_posteriors": (
         [json.dumps(SPEC), "a.json", "--dataset", "data", "--features", "of", "--model", "model"],
-        "evaluate_posteriors.evaluate_posteriors",
+        "steps.evaluate_posteriors.evaluate_posteriors",
         [SPEC, Path("a.json"), Path("data"), Path("of"), Path("model")],
     ),
     "evaluate_intra_modal": (
         [json.dumps(SPEC), "a.json", "--embeddings", "a.h5", "--seed", "3"],
-        "evaluate_intra_modal.evaluate_intra_modal",
+        "steps.evaluate_intra_modal.evaluate_intra_modal",
         [SPEC, Path("a.json"), Path("a.h5"), 3],
     ),
     "show_examples": (
         [json.dumps(SPEC), "a.html", "a.h5", "b.h5", "--dataset", "data"],
-        "show_examples.show_examples",
+        "steps.show_examples.show_examples",
         [SPEC, Path("a.html"), [Path("a.h5"), Path("b.h5")], Path("data")],
     ),
     "average_curves": (
         ["learning.csv", "precision.csv", "0.json", "--models", "models"],
-        "average_curves.average_curves",
+        "steps.average_curves.average_curves",
         [Path("learning.csv"), Path("precision.csv"), [Path("0.json")], Path("models")],
     ),
     "draw_curves": (
         [json.dumps(SPEC), "learning.svg", "precision.svg", "a.csv", "b.csv"],
-        "draw_curves.draw_curves",
+        "steps.draw_curves.draw_curves",
         [SPEC, Path("learning.svg"), Path("precision.svg"), [Path("a.csv"), Path("b.csv")]],
     ),
     "draw_figure": (
         [json.dumps(SPEC), "a.svg", "a.csv", "0.json", "1.json"],
-        "draw_figure.draw_figure",
+        "steps.draw_figure.draw_figure",
         [SPEC, Path("a.svg"), Path("a.csv"), [Path("0.json"), Path("1.json")]],
     ),
     "draw_map": (
         [json.dumps(SPEC), "a.svg", "a.h5", "items.csv"],
-        "draw_map.draw_map",
+        "steps.draw_map.draw_map",
         [SPEC, Path("a.svg"), Path("a.h5"), Path("items.csv")],
     ),
     "draw_margins": (
         [json.dumps(SPEC), "a.svg", "curve.csv"],
-        "draw_margins.draw_margins",
+        "steps.draw_margins.draw_margins",
         [SPEC, Path("a.svg"), Path("curve.csv")],
     ),
     "draw_similarity": (
         [json.dumps(SPEC), "a.svg", "a.h5"],
-        "draw_similarity.draw_similarity",
+        "steps.draw_similarity.draw_similarity",
         [SPEC, Path("a.svg"), Path("a.h5")],
     ),
     "tabulate": (
         [json.dumps(SPEC), "a.md", "a.csv", "0.json", "1.json"],
-        "tabulate.tabulate",
+        "steps.tabulate.tabulate",
         [SPEC, Path("a.md"), Path("a.csv"), [Path("0.json"), Path("1.json")]],
     ),
     "merge": (
         ["all.md", "metrics.json", "a.md", "b.md"],
-        "merge.merge",
+        "steps.merge.merge",
         [Path("all.md"), Path("metrics.json"), [Path("a.md"), Path("b.md")]],
     ),
-    "try": (["sam"], "trial.trial", ["sam", Path("params.yaml"), []]),
-    "init": (["holiday"], "init.init", [Path("holiday"), None, False, Path("params.yaml")]),
-    "datasets": ([], "inventory.inventory", [Path("params.yaml"), []]),
+    "try": (["sam"], "commands.trial.trial", ["sam", Path("params.yaml"), []]),
+    "init": (
+        ["holiday"],
+        "commands.init.init",
+        [Path("holiday"), None, False, Path("params.yaml")],
+    ),
+    "datasets": ([], "commands.inventory.inventory", [Path("params.yaml"), []]),
     "describe": (
         ["sam", "--configfile", "a.yaml", "--configfile", "b.yaml"],
-        "describe.describe",
+        "commands.describe.describe",
         ["sam", Path("params.yaml"), [Path("a.yaml"), Path("b.yaml")]],
     ),
-    **{name: ([], f"listing.{name}", [Path("params.yaml"), []]) for name in LISTS},
-    "why": (["results/tables/all.md"], "why.why", [Path("results/tables/all.md")]),
+    **{name: ([], f"commands.listing.{name}", [Path("params.yaml"), []]) for name in LISTS},
+    "why": (["results/tables/all.md"], "commands.why.why", [Path("results/tables/all.md")]),
     "update": (
         ["model", "--dataset", "scenes", "--triplets", "40", "--lot", "5", "--output", "new"],
-        "update.update",
+        "commands.update.update",
         [Path("model"), "scenes", Path("new"), 40, 5, None, Path("data/raw/weights")],
     ),
     "clean": (
         ["raw", "wikipedia"],
-        "clean.clean_raw",
+        "commands.clean.clean_raw",
         ["wikipedia", Path("params.yaml"), []],
     ),
     "check": (
         ["wikipedia", "--params", "other.yaml"],
-        "check.check",
+        "commands.check.check",
         ["wikipedia", Path("other.yaml"), []],
     ),
 }
@@ -290,7 +294,7 @@ def test_no_command_shows_the_help():
 def test_a_command_hands_its_arguments_to_its_step(monkeypatch, name):
     arguments, step, expected = CALLS[name]
     given = []
-    monkeypatch.setattr(f"crossmodal.steps.{step}", lambda *arguments: given.extend(arguments))
+    monkeypatch.setattr(f"crossmodal.{step}", lambda *arguments: given.extend(arguments))
     result = invoke(name, *arguments)
     assert (result.exit_code, result.output) == (0, "")
     assert given == expected
@@ -303,7 +307,7 @@ def test_check_says_that_a_file_is_fine_or_what_is_not(monkeypatch, tmp_path, ca
     lines = capsys.readouterr().err.splitlines()
     assert lines[0].startswith(f"error: {path}: suites: ")
     fine = SimpleNamespace(broken={}, features={})
-    monkeypatch.setattr("crossmodal.steps.check.read", lambda *files: fine)
+    monkeypatch.setattr("crossmodal.commands.check.read", lambda *files: fine)
     assert main(monkeypatch, "check", "--params", str(path), "--configfile", "b.yaml") == 0
     assert capsys.readouterr().out == f"{path}, b.yaml: fine\n"
 
@@ -312,7 +316,7 @@ def test_an_error_for_the_user_is_one_line(monkeypatch, capsys):
     def fail(*_):
         raise CrossmodalError("a.mat: not the published file")
 
-    monkeypatch.setattr("crossmodal.steps.acquire.download", fail)
+    monkeypatch.setattr("crossmodal.steps.download.download", fail)
     assert main(monkeypatch, "download", "wikipedia", "a.mat") == 1
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -323,7 +327,7 @@ def test_a_mistake_of_the_program_keeps_its_traceback(monkeypatch):
     def fail(*_):
         raise ZeroDivisionError
 
-    monkeypatch.setattr("crossmodal.steps.acquire.download", fail)
+    monkeypatch.setattr("crossmodal.steps.download.download", fail)
     monkeypatch.setattr(sys, "argv", ["crossmodal", "download", "wikipedia", "a.mat"])
     with pytest.raises(ZeroDivisionError):
         command_line.main()
@@ -355,7 +359,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # a background shell i
 import sys, time
 from crossmodal import cli
 from crossmodal.io import files
-from crossmodal.steps import acquire
+from crossmodal.steps import download as acquire
 
 def download(dataset, output):
     with files.replacing(output) as temporary:
@@ -398,7 +402,7 @@ def test_what_the_system_refuses_is_said_with_what_to_do(monkeypatch, capsys, er
     def fail(*_):
         raise error
 
-    monkeypatch.setattr("crossmodal.steps.inventory.inventory", fail)
+    monkeypatch.setattr("crossmodal.commands.inventory.inventory", fail)
     assert main(monkeypatch, "datasets") == 1
     said = capsys.readouterr().err
     assert advice in said

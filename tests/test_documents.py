@@ -16,7 +16,7 @@ from crossmodal.cli import app
 from crossmodal.config import params, plugins
 from crossmodal.config.overlays import read_files
 from crossmodal.io.files import read_json, write_json
-from crossmodal.nn.sentence_transformer import OFFICIAL
+from crossmodal.pretrained.sentence_transformer import OFFICIAL
 from tests.project_params import CONTENT, PARAMS
 
 ROOT = Path(__file__).parents[1]
@@ -186,7 +186,7 @@ Relevant is what is alike.
 @pytest.fixture
 def quote(monkeypatch):
     """What quotes tables and figures."""
-    monkeypatch.syspath_prepend(ROOT / "docs")
+    monkeypatch.syspath_prepend(ROOT / "tools")
     return importlib.import_module("quote")
 
 

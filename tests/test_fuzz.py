@@ -29,7 +29,7 @@ from crossmodal.images.crops import Preparation
 from crossmodal.io.archives import Archive
 from crossmodal.io.sound_files import read_speech
 from crossmodal.learning.method import Run
-from crossmodal.learning.model_folder import read_model, write_model
+from crossmodal.models.model_folder import read_model, write_model
 from crossmodal.steps.prepare import prepare
 
 CASES = int(os.environ.get("CROSSMODAL_FUZZ_CASES", "130"))  # of each kind of file

@@ -1,6 +1,6 @@
 """The page of licences, which a script wrote, has all that the locks pin."""
 
-from docs import list_licences
+from tools import list_licences
 
 
 def test_the_page_has_every_pinned_package_with_its_versions_and_a_licence():

@@ -21,8 +21,8 @@ from crossmodal.data.feature_reader import read_features
 from crossmodal.data.prepared import Prepared
 from crossmodal.data.writer import Writer
 from crossmodal.errors import CrossmodalError
-from crossmodal.images.backbones import random_network
-from crossmodal.reporting.embeddings import read_embeddings
+from crossmodal.models.embedding_file import read_embeddings
+from crossmodal.pretrained.backbones import random_network
 from crossmodal.steps.embed import embed
 from crossmodal.steps.extract import extract
 from crossmodal.steps.train import train

@@ -60,9 +60,10 @@ import sys
 from crossmodal.steps import embed, evaluate, evaluate_intra_modal, extract, train
 from crossmodal.methods import cca, cmolrs, ridge
 from crossmodal.features import bow, fc7, fne, tokens
-from crossmodal.steps import check, init, prepare, tabulate
+from crossmodal.commands import check, init
+from crossmodal.steps import prepare, tabulate
 from crossmodal.io.provenance import provenance
-from crossmodal.learning.processes import first_alone, joined
+from crossmodal.training.processes import first_alone, joined
 from crossmodal.repeatability import use_deterministic_algorithms
 use_deterministic_algorithms(None)
 with joined():

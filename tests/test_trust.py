@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import torch
 
+from crossmodal.commands.why import why
 from crossmodal.config import plugins
 from crossmodal.data.feature_file import write_features
 from crossmodal.data.feature_reader import read_features
@@ -29,14 +30,13 @@ from crossmodal.io.files import read_json, sha256, write_json
 from crossmodal.io.first_use import RECORD, check_or_record
 from crossmodal.io.hub import Model as HubModel
 from crossmodal.io.hub import model_of, pack
-from crossmodal.learning.extractor import Extractor
 from crossmodal.learning.method import Run
-from crossmodal.learning.model import load
-from crossmodal.learning.model_folder import write_model
-from crossmodal.reporting.embeddings import SPLITS as EMBEDDED
-from crossmodal.reporting.embeddings import read_embeddings
+from crossmodal.models.embedding_file import SPLITS as EMBEDDED
+from crossmodal.models.embedding_file import read_embeddings
+from crossmodal.models.extractor import Extractor
+from crossmodal.models.model import load
+from crossmodal.models.model_folder import write_model
 from crossmodal.search.index import Index
-from crossmodal.steps.why import why
 from crossmodal.workflow import records, sharing
 from crossmodal.workflow.carrier import CARRIER, name_of
 from crossmodal.workflow.listings import _files as read_listing

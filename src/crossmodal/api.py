@@ -10,9 +10,9 @@ from crossmodal.data.split import Split, View
 from crossmodal.data.writer import Writer
 from crossmodal.device import device
 from crossmodal.errors import CrossmodalError
-from crossmodal.learning.gradient import GradientMethod, shuffled_batches
 from crossmodal.learning.method import Direction, Method, Run
-from crossmodal.options import Count, NotNegative, Positive, Share, Strict
+from crossmodal.plugin import Count, NotNegative, Positive, Share, Strict
+from crossmodal.training.gradient import GradientMethod, shuffled_batches
 
 __all__ = [
     "Caption",

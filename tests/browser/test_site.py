@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from tests.steps.test_publish_site import HOSTILE, write_site
+from tests.steps.test_site import HOSTILE, write_site
 
 pytestmark = pytest.mark.browser
 

@@ -80,7 +80,7 @@ def test_schema__admits_the_file_but_no_other_key(path):
 
 
 def test_schema__is_that_of_the_models(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT / "docs")
+    monkeypatch.syspath_prepend(ROOT / "tools")
     made = importlib.import_module("make_schema").schema()
     assert json.loads((ROOT / "params.schema.json").read_text()) == made
 

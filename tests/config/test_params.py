@@ -3,7 +3,7 @@ import yaml
 
 from crossmodal.config import params
 from crossmodal.errors import CrossmodalError
-from crossmodal.images.weights import official
+from crossmodal.pretrained.weights import official
 from tests.config.small_params import ABSENT, DIMS, EXPERIMENT, VALID, changed, message
 from tests.project_params import PARAMS
 

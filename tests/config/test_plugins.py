@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 from pydantic import Field, model_validator
 from crossmodal.data.feature import Feature
-from crossmodal.options import Strict
+from crossmodal.plugin import Strict
 
 class Toy(Feature):
     modality = "text"

@@ -11,9 +11,9 @@ from crossmodal.data.prepared import Prepared
 from crossmodal.data.writer import Writer
 from crossmodal.errors import CrossmodalError
 from crossmodal.features import _backbone
-from crossmodal.images.backbones import NETWORKS, random_network, trained_network
-from crossmodal.images.weights import OFFICIAL
 from crossmodal.io.files import sha256
+from crossmodal.pretrained.backbones import NETWORKS, random_network, trained_network
+from crossmodal.pretrained.weights import OFFICIAL
 
 OPTIONS = {
     "backbone": "squeezenet1_1",

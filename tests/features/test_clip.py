@@ -11,7 +11,7 @@ from crossmodal.features.clip_image import ClipImage
 from crossmodal.features.clip_text import ClipText
 
 pytest.importorskip("open_clip")
-from tests.nn.test_dual_encoder import picture, write_model
+from tests.pretrained.test_dual_encoder import picture, write_model
 
 pytestmark = pytest.mark.usefixtures("cpu")
 TEXTS = ["a dog", "a red ball", "grass"]

@@ -12,8 +12,8 @@ from crossmodal.data.prepared import Prepared
 from crossmodal.data.writer import Writer
 from crossmodal.errors import CrossmodalError
 from crossmodal.features.fne import FNE, Moments
-from crossmodal.images.backbones import untrained
-from crossmodal.images.read_out import ReadOut
+from crossmodal.pretrained.backbones import untrained
+from crossmodal.pretrained.read_out import ReadOut
 from crossmodal.steps.extract import extract
 
 

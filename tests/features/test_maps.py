@@ -10,8 +10,8 @@ from crossmodal.data.prepared import Prepared
 from crossmodal.data.writer import Writer
 from crossmodal.features.activations import Activations
 from crossmodal.features.maps import Maps
-from crossmodal.images import backbones
 from crossmodal.images.crops import Preparation
+from crossmodal.pretrained import backbones
 
 OPTIONS = {"backbone": "squeezenet1_1", "weights": "random", "resize": "warp", "seed": 3}
 

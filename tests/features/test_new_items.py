@@ -19,10 +19,10 @@ from crossmodal.data.own_items import OwnItems
 from crossmodal.data.prepared import Prepared
 from crossmodal.data.writer import Writer
 from crossmodal.errors import CrossmodalError
-from crossmodal.images.backbones import random_network
-from crossmodal.nn import wav2vec2
+from crossmodal.pretrained import wav2vec2
+from crossmodal.pretrained.backbones import random_network
 from crossmodal.steps.extract import extract
-from tests.nn.test_wav2vec2 import tiny
+from tests.pretrained.test_wav2vec2 import tiny
 
 NEW = slice(20, 25)  # of the 25 items
 BACKBONE = {
@@ -122,7 +122,7 @@ def project(tmp_path_factory):
     network = random_network("squeezenet1_1", seed=1)
     save_file(network.state_dict(), folder / "weights" / BACKBONE["weights"])
     if find_spec("transformers"):
-        from tests.nn.test_sentence_transformer import write_model
+        from tests.pretrained.test_sentence_transformer import write_model
 
         write_model(folder / "weights" / "tiny.safetensors")
     if find_spec("open_clip"):

@@ -8,7 +8,7 @@ pytest.importorskip("transformers")
 from crossmodal.data.own_items import OwnItems
 from crossmodal.data.prepared import Caption, Item
 from crossmodal.features.sentence_encoder import SentenceEncoder
-from tests.nn.test_sentence_transformer import TEXTS, WORDS, write_model
+from tests.pretrained.test_sentence_transformer import TEXTS, WORDS, write_model
 
 pytestmark = pytest.mark.usefixtures("cpu")
 

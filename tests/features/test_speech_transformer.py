@@ -10,8 +10,8 @@ from crossmodal.config import plugins
 from crossmodal.data.own_items import OwnItems
 from crossmodal.errors import CrossmodalError
 from crossmodal.features.speech_transformer import SpeechTransformer
-from crossmodal.nn import wav2vec2
-from tests.nn.test_wav2vec2 import tiny
+from crossmodal.pretrained import wav2vec2
+from tests.pretrained.test_wav2vec2 import tiny
 
 OPTIONS = {
     "network": "hubert_base",

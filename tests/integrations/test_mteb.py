@@ -21,7 +21,7 @@ from crossmodal.integrations.mteb import (  # noqa: E402
     retrieval_tasks,
     tasks_of,
 )
-from crossmodal.reporting.embeddings import read_embeddings  # noqa: E402
+from crossmodal.models.embedding_file import read_embeddings  # noqa: E402
 from crossmodal.steps.evaluate import evaluate  # noqa: E402
 from tests import test_load  # noqa: E402
 from tests.methods import test_multimodal_embedding  # noqa: E402

@@ -11,11 +11,11 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import load_file, save
 
+from crossmodal.data.fetching import ARCHIVES, MIRROR
 from crossmodal.errors import CrossmodalError
-from crossmodal.images.backbones import random_network, trained_network
 from crossmodal.io.hub import Model, model_of
-from crossmodal.steps.acquire_weights import fetch_weights
-from crossmodal.steps.fetching import ARCHIVES, MIRROR
+from crossmodal.pretrained.backbones import random_network, trained_network
+from crossmodal.steps.weights import weights as fetch_weights
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 REPOSITORY = "someone/tiny-model"

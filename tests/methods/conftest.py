@@ -5,10 +5,10 @@ import pytest
 import torch
 
 from crossmodal.data.feature_file import Ragged
-from crossmodal.images.backbones import NETWORKS
 from crossmodal.images.crops import Preparation
 from crossmodal.learning.method import Run
 from crossmodal.learning.selection import selection_score
+from crossmodal.pretrained.backbones import NETWORKS
 
 MODALITIES = ("image", "text")
 

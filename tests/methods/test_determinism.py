@@ -8,8 +8,8 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from crossmodal.config import plugins
-from crossmodal.images.backbones import NETWORKS, Vectors, without_memory
 from crossmodal.learning.method import Run
+from crossmodal.pretrained.backbones import NETWORKS, Vectors, without_memory
 from tests.methods import spoken
 from tests.methods.captions import captioned_files, random_captions
 

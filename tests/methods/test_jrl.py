@@ -3,8 +3,8 @@ import pytest
 from scipy.optimize import approx_fprime
 
 from crossmodal.errors import CrossmodalError
-from crossmodal.learning.linear.graph import normalised_adjacency
 from crossmodal.learning.method import Run
+from crossmodal.methods._linear.graph import normalised_adjacency
 from crossmodal.methods.jrl import JRL
 
 OPTIONS = {

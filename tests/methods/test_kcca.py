@@ -3,11 +3,11 @@ import pytest
 import scipy.linalg
 from sklearn.preprocessing import KernelCenterer
 
-from crossmodal.learning.linear import kernels
-from crossmodal.learning.linear.inputs import Inputs
-from crossmodal.learning.linear.kernels import kernel_matrix, rbf_gamma
-from crossmodal.learning.linear.whitening import canonical_directions, whitener
 from crossmodal.methods import kcca as module
+from crossmodal.methods._linear import kernels
+from crossmodal.methods._linear.inputs import Inputs
+from crossmodal.methods._linear.kernels import kernel_matrix, rbf_gamma
+from crossmodal.methods._linear.whitening import canonical_directions, whitener
 from crossmodal.methods.cca import CCA
 from crossmodal.methods.kcca import KCCA
 from crossmodal.vectors import inner_product

@@ -8,7 +8,7 @@ from torch.nn.functional import conv2d, normalize
 from crossmodal.data.split import Split, View
 from crossmodal.learning.method import Run
 from crossmodal.learning.selection import selection_score
-from crossmodal.learning.speech_image import Batch
+from crossmodal.methods._speech_image import Batch
 from crossmodal.methods.matchmap import Matchmap
 from tests.methods.spoken import (
     FRAMES,

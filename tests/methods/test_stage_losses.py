@@ -12,9 +12,9 @@ import pytest
 import torch
 
 from crossmodal.config import plugins
-from crossmodal.learning.staged.autoencoders import DenoisingStacks
-from crossmodal.learning.staged.classifiers import Classifiers
-from crossmodal.learning.staged.correspondence import CorrespondenceAutoencoder
+from crossmodal.methods._staged.autoencoders import DenoisingStacks
+from crossmodal.methods._staged.classifiers import Classifiers
+from crossmodal.methods._staged.correspondence import CorrespondenceAutoencoder
 from crossmodal.methods.acmr import AdversarialProjections
 from crossmodal.methods.ccl import TwoTasks
 from crossmodal.methods.cmdn import BimodalStack, Representations

@@ -12,7 +12,7 @@ from crossmodal.data.split import Split, View
 from crossmodal.errors import CrossmodalError
 from crossmodal.learning.method import Run
 from crossmodal.learning.selection import selection_score
-from crossmodal.learning.speech_image import Batch
+from crossmodal.methods._speech_image import Batch
 from crossmodal.methods.vase import VASE
 from crossmodal.nn.losses import ranking_loss
 from tests.methods.spoken import (

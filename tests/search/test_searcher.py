@@ -13,7 +13,7 @@ import crossmodal
 from crossmodal.data.feature_file import write_features
 from crossmodal.data.feature_reader import read_features
 from crossmodal.errors import CrossmodalError
-from crossmodal.reporting.embeddings import read_embeddings
+from crossmodal.models.embedding_file import read_embeddings
 from crossmodal.search.searcher import Place, Searcher
 from tests.test_load import ARGUMENTS, MODELS, contents, make_studio
 

@@ -13,7 +13,7 @@ from crossmodal.data.prepared import Prepared
 from crossmodal.data.writer import Writer
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.checkpoints import FOLDER
-from crossmodal.learning.extractor import Extractor
+from crossmodal.models.extractor import Extractor
 from crossmodal.steps.extract import extract
 from tests.test_fuzz import mutate
 

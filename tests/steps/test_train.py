@@ -16,7 +16,7 @@ from crossmodal.errors import CrossmodalError, DivergenceError
 from crossmodal.io.checkpoints import FOLDER
 from crossmodal.io.files import write_json
 from crossmodal.learning.method import Method
-from crossmodal.learning.model_folder import MODEL_FILES
+from crossmodal.models.model_folder import MODEL_FILES
 from crossmodal.steps.train import train
 from tests.test_fuzz import mutate
 from tests.workflow.project import TIMINGS

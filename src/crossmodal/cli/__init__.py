@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from crossmodal.cli import people, plumbing
+from crossmodal.cli import pipeline as plumbing
+from crossmodal.cli import user as people
 from crossmodal.errors import explained
 from crossmodal.repeatability import use_one_thread
 

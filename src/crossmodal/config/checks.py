@@ -1,17 +1,15 @@
 """Checks of every name and option of params.yaml against what exists."""
 
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 from crossmodal.config import plugins
 from crossmodal.config.experiment import Experiment
 from crossmodal.config.facts import Facts
 from crossmodal.config.grids import combinations
 from crossmodal.config.published_numbers import Published, published_numbers
+from crossmodal.config.sections import Sections
 from crossmodal.config.table import TRAINING, Logged, Metric, Table
 from crossmodal.errors import CrossmodalError, unknown
-
-if TYPE_CHECKING:
-    from crossmodal.config.params import Params
 
 
 def member(value: str, allowed: Any, where: str) -> None:
@@ -33,7 +31,7 @@ class Checks:
         facts: What is known of its plug-ins; the checks add what they find out of experiments.
     """
 
-    def __init__(self, params: "Params", facts: Facts) -> None:
+    def __init__(self, params: Sections, facts: Facts) -> None:
         self.params, self.facts = params, facts
         # a group may be named, and was replaced by its experiments
         self.nameable = params.experiments.keys() | params.groups.keys()

@@ -9,7 +9,7 @@ from crossmodal.config.published_numbers import Published
 from crossmodal.data.changes import Changes
 from crossmodal.data.split import Relevance
 from crossmodal.errors import CrossmodalError
-from crossmodal.options import Count, Strict
+from crossmodal.plugin import Count, Strict
 
 Modality = Literal["image", "text", "speech"]
 PublishedColumn = Literal["paper", "table", "dataset", "method", "variant"]

@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import Field
 
-from crossmodal.options import Strict
+from crossmodal.plugin import Strict
 
 
 class FeatureFacts(Strict):

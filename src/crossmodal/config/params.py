@@ -18,7 +18,7 @@ from crossmodal.config.sections import Sections
 from crossmodal.config.yaml_text import refuse_other_types
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import digest, write_text
-from crossmodal.options import Strict
+from crossmodal.plugin import Strict
 
 CHECKED = Path(".snakemake/params-checked.json")  # beside params.yaml
 

@@ -6,7 +6,7 @@ from importlib.resources import files
 from typing import NamedTuple
 
 from crossmodal.errors import CrossmodalError
-from crossmodal.options import Strict
+from crossmodal.plugin import Strict
 
 Key = tuple[str, str, str, str, str]
 Place = tuple[str, str]  # direction, metric

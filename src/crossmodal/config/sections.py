@@ -17,7 +17,7 @@ from crossmodal.config.grids import combinations, member_name
 from crossmodal.config.groups import Layers, based, expand, merged
 from crossmodal.config.table import Figure, Suite, Table
 from crossmodal.errors import CrossmodalError
-from crossmodal.options import Strict
+from crossmodal.plugin import Strict
 
 NAMES = ("plugin", "label", "published")  # keys of an entry that are no options
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from crossmodal.config.published_numbers import Published
-from crossmodal.options import Strict
+from crossmodal.plugin import Strict
 
 Metric = Literal[
     "mAP",

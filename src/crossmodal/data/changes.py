@@ -8,7 +8,7 @@ from pydantic import Field
 
 from crossmodal.data.prepared import Item
 from crossmodal.errors import CrossmodalError, unknown
-from crossmodal.options import Share, Strict
+from crossmodal.plugin import Share, Strict
 
 
 class Changes(Strict):

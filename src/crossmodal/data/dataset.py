@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from crossmodal.data.writer import Writer
-from crossmodal.options import Plugin
+from crossmodal.plugin import Plugin
 
 
 @dataclass(frozen=True)

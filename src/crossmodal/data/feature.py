@@ -9,7 +9,7 @@ import numpy as np
 
 from crossmodal.data.feature_file import FeatureFile
 from crossmodal.data.prepared import Caption, Item, Items, Prepared
-from crossmodal.options import Plugin
+from crossmodal.plugin import Plugin
 
 Shape = Literal["vector", "maps", "sequence", "files"]
 

@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import Field
 
 from crossmodal.errors import CrossmodalError
-from crossmodal.options import Count, Strict
+from crossmodal.plugin import Count, Strict
 
 
 class StatedSizes(Strict):

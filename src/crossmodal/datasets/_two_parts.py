@@ -7,7 +7,7 @@ from pydantic import Field
 from crossmodal.data.dataset import Dataset
 from crossmodal.data.held_out import HeldOut
 from crossmodal.datasets._sizes import Sizes, SizesOption
-from crossmodal.options import Count, Strict
+from crossmodal.plugin import Count, Strict
 
 
 class TwoParts(Dataset):

@@ -16,7 +16,7 @@ from crossmodal.datasets._flickr8k_classes import classes
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.archives import Archive
 from crossmodal.io.progress import track
-from crossmodal.options import Strict
+from crossmodal.plugin import Strict
 from crossmodal.rendering.synthesiser import flac, in_processes, open_synthesiser, random_speech
 
 HOSTS = (

@@ -34,7 +34,7 @@ from crossmodal.datasets._own_splits import drawn_splits, parted, stated_splits
 from crossmodal.datasets._own_table import Table, named_rows, read_table
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.progress import track
-from crossmodal.options import Language, Strict
+from crossmodal.plugin import Language, Strict
 
 Part = Annotated[float, Field(gt=0, lt=1)]
 PARTED = "that are equal or nearly equal to items of another split"

@@ -18,7 +18,7 @@ from crossmodal.datasets._sizes import Sizes, SizesOption
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.archives import Archive
 from crossmodal.io.progress import track
-from crossmodal.options import Strict
+from crossmodal.plugin import Strict
 
 SITE = "https://lms.comp.nus.edu.sg/wp-content/uploads/2019/research/nuswide"
 HOSTS = (SITE, "http://dl.nextcenter.org/public/nuswide")

@@ -19,7 +19,7 @@ from crossmodal.data.writer import Writer
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.archives import Archive
 from crossmodal.io.progress import track
-from crossmodal.options import Strict
+from crossmodal.plugin import Strict
 
 PAGE, IMAGES = "index.html", "VOCtrainval_14-Jul-2008.tar"
 ADDRESS = "http://vision.cs.uiuc.edu/pascal-sentences/"

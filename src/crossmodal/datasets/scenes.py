@@ -16,7 +16,7 @@ from crossmodal.data.dataset import Dataset
 from crossmodal.data.prepared import SPLITS
 from crossmodal.data.writer import Writer
 from crossmodal.io.progress import track
-from crossmodal.options import Strict
+from crossmodal.plugin import Strict
 from crossmodal.rendering.grammar import captions
 from crossmodal.rendering.image import draw, jpeg
 from crossmodal.rendering.scene import CATEGORIES, random_scene

@@ -23,7 +23,7 @@ from crossmodal.errors import CrossmodalError
 from crossmodal.io.archives import Archive
 from crossmodal.io.matlab import read_matlab
 from crossmodal.io.progress import track
-from crossmodal.options import Strict
+from crossmodal.plugin import Strict
 
 ARCHIVE = "http://www.svcl.ucsd.edu/projects/crossmodal/wikipedia_dataset.zip"
 PARTS = {"train": ("trainset_txt_img_cat.list", "tr"), "test": ("testset_txt_img_cat.list", "te")}

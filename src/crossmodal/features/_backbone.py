@@ -14,11 +14,11 @@ from torch import nn
 from crossmodal.data.feature_file import FeatureFile
 from crossmodal.data.prepared import Item, Items
 from crossmodal.features._frozen import FrozenFeature
-from crossmodal.images import backbones
 from crossmodal.images.crops import Preparation, Resize
-from crossmodal.images.network_facts import Network
-from crossmodal.images.weights import Weights, weights_file
-from crossmodal.options import Strict
+from crossmodal.plugin import Strict
+from crossmodal.pretrained import backbones
+from crossmodal.pretrained.network_facts import Network
+from crossmodal.pretrained.weights import Weights, weights_file
 
 # larger batches are slower on a CPU: its allocator returns large buffers each time
 CROPS_AT_ONCE = {"cpu": 10, "cuda": 160}

@@ -5,9 +5,9 @@ from pathlib import Path
 from pydantic import Field
 
 from crossmodal.features._frozen import FrozenFeature
-from crossmodal.images.weights import Bundle
-from crossmodal.nn.dual_encoder import DualEncoder
-from crossmodal.options import Strict
+from crossmodal.plugin import Strict
+from crossmodal.pretrained.dual_encoder import DualEncoder
+from crossmodal.pretrained.weights import Bundle
 
 BATCH = 16
 

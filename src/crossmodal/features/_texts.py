@@ -8,7 +8,7 @@ from pydantic import Field
 
 from crossmodal.data.feature import Feature
 from crossmodal.data.prepared import Caption, Item, Items
-from crossmodal.options import Strict
+from crossmodal.plugin import Strict
 from crossmodal.vectors import unit_rows
 
 

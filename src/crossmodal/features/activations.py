@@ -2,7 +2,7 @@
 
     a(x) = 1/C sum_c p(x_c),
 
-with x_c the crops of image x and p the read-out of the network (see `crossmodal.images.read_out`).
+with x_c the crops of image x and p the read-out of the network (`pretrained.read_out`).
 """
 
 from dataclasses import astuple, replace
@@ -13,9 +13,9 @@ from pydantic import Field, model_validator
 from torch import nn
 
 from crossmodal.features._backbone import BackboneFeature
-from crossmodal.images import backbones
-from crossmodal.images.read_out import Layer, ReadOut, Tap
-from crossmodal.images.timm_read_out import TimmReadOut
+from crossmodal.pretrained import backbones
+from crossmodal.pretrained.read_out import Layer, ReadOut, Tap
+from crossmodal.pretrained.timm_read_out import TimmReadOut
 
 NAMED = {"all": "activations after convolutions", "blocks": "blocks"}
 

@@ -18,7 +18,7 @@ from crossmodal.data.prepared import Caption, Item, Items, Prepared, item_of
 from crossmodal.features._stop_words import STOP_WORDS
 from crossmodal.features._texts import TextFeature
 from crossmodal.features._words import words
-from crossmodal.options import Count
+from crossmodal.plugin import Count
 
 
 class BagOfWords(TextFeature):

@@ -1,4 +1,4 @@
-"""Texts as vectors of a frozen dual encoder, CLIP or SigLIP; see `crossmodal.nn.dual_encoder`."""
+"""Texts as vectors of a frozen dual encoder, CLIP or SigLIP; see `pretrained.dual_encoder`."""
 
 from collections.abc import Sequence
 

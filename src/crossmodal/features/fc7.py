@@ -14,7 +14,7 @@ from crossmodal.data.feature import Feature
 from crossmodal.data.feature_file import FeatureFile
 from crossmodal.data.prepared import Item, Items
 from crossmodal.errors import CrossmodalError
-from crossmodal.options import Strict
+from crossmodal.plugin import Strict
 
 
 class FC7(Feature):

@@ -25,7 +25,7 @@ from crossmodal.errors import CrossmodalError
 from crossmodal.features._mixtures import Mixture, fit_mixture
 from crossmodal.features._word_vectors import word_vectors
 from crossmodal.features.tokens import SPECIAL, Tokens
-from crossmodal.options import Count
+from crossmodal.plugin import Count
 from crossmodal.vectors import unit_rows
 
 

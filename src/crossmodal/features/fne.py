@@ -19,7 +19,7 @@ from crossmodal.data.feature import Feature
 from crossmodal.data.feature_file import FeatureFile
 from crossmodal.data.prepared import Item, Items, Prepared
 from crossmodal.errors import CrossmodalError
-from crossmodal.options import NotNegative, Positive, Strict
+from crossmodal.plugin import NotNegative, Positive, Strict
 
 
 class Moments:

@@ -17,7 +17,7 @@ from crossmodal.data.feature_file import FeatureFile
 from crossmodal.data.prepared import Caption, Items
 from crossmodal.features._speech import SpeechFeature
 from crossmodal.io.sound_files import RATE, read_speech
-from crossmodal.options import Strict
+from crossmodal.plugin import Strict
 
 WINDOW, HOP = 400, 160
 FILTERS = 40

@@ -19,7 +19,7 @@ from crossmodal.data.prepared import Caption, Items, Prepared
 from crossmodal.errors import CrossmodalError
 from crossmodal.features.logmel import LogMel
 from crossmodal.io.sound_files import read_speech
-from crossmodal.options import Count
+from crossmodal.plugin import Count
 
 
 class LogMelStatistics(LogMel):

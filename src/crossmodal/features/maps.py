@@ -8,9 +8,9 @@ from torch import nn
 from torch.nn.functional import adaptive_avg_pool2d
 
 from crossmodal.features._backbone import BackboneFeature
-from crossmodal.images import backbones
-from crossmodal.images.read_out import ReadOut, fold
-from crossmodal.options import Count
+from crossmodal.plugin import Count
+from crossmodal.pretrained import backbones
+from crossmodal.pretrained.read_out import ReadOut, fold
 
 
 class Maps(BackboneFeature):

@@ -10,7 +10,7 @@ from crossmodal.data.feature import Feature
 from crossmodal.data.feature_file import FeatureFile
 from crossmodal.data.prepared import Item, Prepared
 from crossmodal.errors import CrossmodalError
-from crossmodal.options import Strict
+from crossmodal.plugin import Strict
 
 
 class Published(Feature):

@@ -1,4 +1,4 @@
-"""Texts as vectors of a frozen sentence encoder; see `crossmodal.nn.sentence_transformer`.
+"""Texts as vectors of a frozen sentence encoder; see `crossmodal.pretrained.sentence_transformer`.
 
 A caption is the encoder's vector of its text. An item is the mean of its captions' vectors, of
 length one where the encoder's have that.
@@ -15,8 +15,8 @@ from crossmodal.data.prepared import Caption, Item, Items
 from crossmodal.features._frozen import FrozenFeature
 from crossmodal.features._texts import TextFeature, encoded
 from crossmodal.features._words import words
-from crossmodal.images.weights import Bundle
-from crossmodal.nn.sentence_transformer import SentenceTransformer
+from crossmodal.pretrained.sentence_transformer import SentenceTransformer
+from crossmodal.pretrained.weights import Bundle
 
 BATCH = 32
 

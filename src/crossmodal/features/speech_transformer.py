@@ -4,7 +4,7 @@ For a clip with frames t and layers l in L,
 
     x_t = mean_l h_lt        x = mean_t x_t
 
-as a sequence of 50 frames a second, or as one vector. See `crossmodal.nn.wav2vec2`.
+as a sequence of 50 frames a second, or as one vector. See `crossmodal.pretrained.wav2vec2`.
 """
 
 from collections.abc import Sequence
@@ -19,10 +19,10 @@ from crossmodal.data.feature_file import FeatureFile
 from crossmodal.data.prepared import Caption, Items
 from crossmodal.features._frozen import FrozenFeature
 from crossmodal.features._speech import SpeechFeature
-from crossmodal.images.weights import FILE, Download
 from crossmodal.io.sound_files import RATE, read_speech
-from crossmodal.nn import wav2vec2
-from crossmodal.options import Count, Positive, Strict
+from crossmodal.plugin import Count, Positive, Strict
+from crossmodal.pretrained import wav2vec2
+from crossmodal.pretrained.weights import FILE, Download
 
 
 class SpeechTransformer(FrozenFeature, SpeechFeature):

@@ -18,7 +18,7 @@ from crossmodal.data.feature_file import FeatureFile
 from crossmodal.data.prepared import Caption, Items, Prepared
 from crossmodal.errors import CrossmodalError
 from crossmodal.features._words import apart, is_punctuation, normalised
-from crossmodal.options import Count, Strict
+from crossmodal.plugin import Count, Strict
 
 PAD, UNKNOWN, END, BEGIN = range(4)
 SPECIAL = ["<pad>", "<unk>", "<eos>", "<bos>"]

@@ -1,1 +1,1 @@
-"""Convolutional networks, and their input crops."""
+"""Images as input of networks: crops, random crops and prefetching."""

@@ -1,1 +1,1 @@
-"""What methods share: their base classes and training loops."""
+"""Base of methods: what each provides, how its result is checked and selected."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from crossmodal.data.feature import Shape
 from crossmodal.data.split import Split, View
-from crossmodal.options import Plugin
+from crossmodal.plugin import Plugin
 from crossmodal.vectors import inner_product
 
 Direction = tuple[str, str]
@@ -49,7 +49,7 @@ class Method(Plugin, ABC):
         further: The same of views that may follow these two, which only help training.
         random: Whether the seed may change what `fit` learns.
         gpu: Whether it uses a GPU; `deterministic` of params.yaml then holds for it.
-        distributed: Whether several processes may train it, see `crossmodal.learning.distributed`.
+        distributed: Whether several processes may train it, see `crossmodal.training.distributed`.
         threads: CPU threads that it makes use of, those that read for it among them; a job sets
             how many it has.
         weights: Name of a file in `data/raw/weights/` that `fit` begins with, or empty.

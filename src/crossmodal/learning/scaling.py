@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from crossmodal.options import Strict
+from crossmodal.plugin import Strict
 
 Scaling = Literal["raw", "zscore", "centre-l2", "l2-centre", "zscore-l2"]
 

@@ -28,9 +28,9 @@ from torch import nn
 from torch.nn.functional import cross_entropy, normalize
 
 from crossmodal.learning.method import Direction
-from crossmodal.learning.staged.stages import Stage, StagedMethod, StagedOptions, Vectors
+from crossmodal.methods._staged.stages import Stage, StagedMethod, StagedOptions, Vectors
 from crossmodal.nn.mlp import LayersByView, layers_of, linear, mlp
-from crossmodal.options import NotNegative, Positive
+from crossmodal.plugin import NotNegative, Positive
 
 BETAS = (0.5, 0.999)  # of Adam
 

@@ -13,10 +13,10 @@ features and one minute of one core.
 import warnings
 
 from crossmodal.data.split import Split
-from crossmodal.learning.linear.canonical import CanonicalProjection
-from crossmodal.learning.linear.inputs import paired_inputs
-from crossmodal.learning.linear.moments import scatter
 from crossmodal.learning.method import Run
+from crossmodal.methods._linear.canonical import CanonicalProjection
+from crossmodal.methods._linear.inputs import paired_inputs
+from crossmodal.methods._linear.moments import scatter
 
 
 class CCA(CanonicalProjection):

@@ -22,16 +22,16 @@ from pydantic import Field
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from crossmodal.learning.staged.autoencoders import DenoisingStacks
-from crossmodal.learning.staged.classifiers import ClassifierOptions, Classifiers
-from crossmodal.learning.staged.correspondence import (
+from crossmodal.methods._staged.autoencoders import DenoisingStacks
+from crossmodal.methods._staged.classifiers import ClassifierOptions, Classifiers
+from crossmodal.methods._staged.correspondence import (
     CorrespondenceAutoencoder,
     CorrespondenceOptions,
 )
-from crossmodal.learning.staged.stages import Stage, Vectors
-from crossmodal.learning.staged.standardised import StandardisedMethod, StandardisedOptions
+from crossmodal.methods._staged.stages import Stage, Vectors
+from crossmodal.methods._staged.standardised import StandardisedMethod, StandardisedOptions
 from crossmodal.nn.mlp import layers_of, linear
-from crossmodal.options import Count, NotNegative
+from crossmodal.plugin import Count, NotNegative
 
 SMALLEST = 1e-8  # lower bound of squared distances
 

@@ -11,10 +11,10 @@ with the features, 30 seconds of one core.
 import numpy as np
 
 from crossmodal.data.split import Split
-from crossmodal.learning.linear.inputs import paired_inputs
-from crossmodal.learning.linear.moments import scatter
-from crossmodal.learning.linear.projection import Projection, ProjectionOptions, usable_dims
 from crossmodal.learning.method import Run
+from crossmodal.methods._linear.inputs import paired_inputs
+from crossmodal.methods._linear.moments import scatter
+from crossmodal.methods._linear.projection import Projection, ProjectionOptions, usable_dims
 
 
 class CFA(Projection):

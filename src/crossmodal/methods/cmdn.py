@@ -18,17 +18,17 @@ import torch
 from pydantic import Field
 from torch import nn
 
-from crossmodal.learning.staged.autoencoders import (
+from crossmodal.methods._staged.autoencoders import (
     Autoencoder,
     BimodalAutoencoder,
     DenoisingStack,
     PretrainingOptions,
 )
-from crossmodal.learning.staged.classifiers import ClassifierOptions, Classifiers
-from crossmodal.learning.staged.stages import Stage, Vectors
-from crossmodal.learning.staged.standardised import StandardisedMethod, StandardisedOptions
+from crossmodal.methods._staged.classifiers import ClassifierOptions, Classifiers
+from crossmodal.methods._staged.stages import Stage, Vectors
+from crossmodal.methods._staged.standardised import StandardisedMethod, StandardisedOptions
 from crossmodal.nn.mlp import Layers, LayersByView, layers_of
-from crossmodal.options import Count
+from crossmodal.plugin import Count
 
 
 class CMDN(StandardisedMethod):

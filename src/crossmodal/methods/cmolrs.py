@@ -12,9 +12,9 @@ retrieval, IEEE TMM 22(5), 2020, algorithms 2 and 3.
 import numpy as np
 from pydantic import Field
 
-from crossmodal.learning.online.bidirectional import Bidirectional, Model
-from crossmodal.learning.online.loreta import LowRank
-from crossmodal.options import Count
+from crossmodal.methods._online.bidirectional import Bidirectional, Model
+from crossmodal.methods._online.loreta import LowRank
+from crossmodal.plugin import Count
 
 
 class CMOLRS(Bidirectional):

@@ -1,7 +1,7 @@
 """Corr-AE: autoencoders of two modalities with corresponding codes (Feng, Wang and Li 2014).
 
 Two autoencoders whose codes are pulled together on pairs, see
-`crossmodal.learning.staged.correspondence`, on top of one pretrained stack per modality. Retrieval
+`crossmodal.methods._staged.correspondence`, on top of one pretrained stack per modality. Retrieval
 by the cosine of the codes.
 
 Source: F. Feng, X. Wang, R. Li, Cross-modal retrieval with correspondence autoencoder, ACM MM 2014.
@@ -12,15 +12,15 @@ hours of one core, most of it for pretraining; 3.5 GB at 40,000 pairs.
 
 from pydantic import Field
 
-from crossmodal.learning.staged.autoencoders import DenoisingStacks
-from crossmodal.learning.staged.correspondence import (
+from crossmodal.methods._staged.autoencoders import DenoisingStacks
+from crossmodal.methods._staged.correspondence import (
     CorrespondenceAutoencoder,
     CorrespondenceOptions,
     Reconstructs,
 )
-from crossmodal.learning.staged.stages import Stage
-from crossmodal.learning.staged.standardised import StandardisedMethod, StandardisedOptions
-from crossmodal.options import Count
+from crossmodal.methods._staged.stages import Stage
+from crossmodal.methods._staged.standardised import StandardisedMethod, StandardisedOptions
+from crossmodal.plugin import Count
 
 
 class CorrAE(StandardisedMethod):

@@ -14,11 +14,11 @@ import torch
 from pydantic import Field
 from torch import nn
 
-from crossmodal.learning.linear.whitening import canonical_directions, whitener
-from crossmodal.learning.staged.stages import Stage, StagedMethod, StagedOptions, Vectors
+from crossmodal.methods._linear.whitening import canonical_directions, whitener
+from crossmodal.methods._staged.stages import Stage, StagedMethod, StagedOptions, Vectors
 from crossmodal.nn.correlation import total_correlation
 from crossmodal.nn.mlp import Layers, linear, mlp
-from crossmodal.options import Count, NotNegative
+from crossmodal.plugin import Count, NotNegative
 
 
 class DCCA(StagedMethod):

@@ -17,11 +17,11 @@ from pydantic import Field
 from torch.nn.functional import softmax
 
 from crossmodal.learning.method import Direction
-from crossmodal.learning.staged.classifiers import Classifiers
-from crossmodal.learning.staged.stages import Stage, StagedMethod, StagedOptions, Vectors
+from crossmodal.methods._staged.classifiers import Classifiers
+from crossmodal.methods._staged.stages import Stage, StagedMethod, StagedOptions, Vectors
 from crossmodal.nn.losses import squared_error
 from crossmodal.nn.mlp import LayersByView
-from crossmodal.options import Positive
+from crossmodal.plugin import Positive
 from crossmodal.vectors import inner_product
 
 SMALLEST = np.finfo(np.float32).tiny

@@ -24,9 +24,9 @@ from torch.nn.functional import normalize
 from crossmodal.data.split import Split, View
 from crossmodal.device import device, to_device
 from crossmodal.errors import CrossmodalError
-from crossmodal.learning.gradient import GradientMethod, shuffled_batches
 from crossmodal.nn.mlp import linear
-from crossmodal.options import Count, NotNegative, Positive, Strict
+from crossmodal.plugin import Count, NotNegative, Positive, Strict
+from crossmodal.training.gradient import GradientMethod, shuffled_batches
 
 ROWS = 4096
 SENTENCES = 2  # of each image in a batch

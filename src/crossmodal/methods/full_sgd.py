@@ -11,8 +11,8 @@ cross-modal retrieval, IEEE TMM 22(5), 2020, section IV-G.
 
 import numpy as np
 
-from crossmodal.learning.online.bidirectional import Bidirectional
-from crossmodal.learning.online.full_rank import FullRank
+from crossmodal.methods._online.bidirectional import Bidirectional
+from crossmodal.methods._online.full_rank import FullRank
 
 
 class FullSGD(Bidirectional):

@@ -17,13 +17,13 @@ from pydantic import Field
 
 from crossmodal.data.learnable import require_labels
 from crossmodal.data.split import Split
-from crossmodal.learning.linear.inputs import Inputs
-from crossmodal.learning.linear.moments import Blocks, scatter
-from crossmodal.learning.linear.pencil import block_pencil
-from crossmodal.learning.linear.projection import Projection, SubspaceOptions
-from crossmodal.learning.linear.whitening import mean_diagonal, principal_directions
 from crossmodal.learning.method import Run
-from crossmodal.options import NotNegative
+from crossmodal.methods._linear.inputs import Inputs
+from crossmodal.methods._linear.moments import Blocks, scatter
+from crossmodal.methods._linear.pencil import block_pencil
+from crossmodal.methods._linear.projection import Projection, SubspaceOptions
+from crossmodal.methods._linear.whitening import mean_diagonal, principal_directions
+from crossmodal.plugin import NotNegative
 
 CLASSES = "classes"
 

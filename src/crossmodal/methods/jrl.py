@@ -19,18 +19,18 @@ from scipy.special import expit
 from sklearn.neighbors import NearestNeighbors
 
 from crossmodal.data.split import Split, View
-from crossmodal.learning.linear.graph import smoothed_scatter
-from crossmodal.learning.linear.group_sparse import (
+from crossmodal.learning.method import Direction, Run
+from crossmodal.methods._linear.graph import smoothed_scatter
+from crossmodal.methods._linear.group_sparse import (
     GroupSparseOptions,
     converged,
     reweighted_step,
     row_norms,
 )
-from crossmodal.learning.linear.inputs import Inputs, paired_inputs, paired_labels
-from crossmodal.learning.linear.moments import Blocks, scatter
-from crossmodal.learning.linear.projection import Projection
-from crossmodal.learning.method import Direction, Run
-from crossmodal.options import Count, NotNegative
+from crossmodal.methods._linear.inputs import Inputs, paired_inputs, paired_labels
+from crossmodal.methods._linear.moments import Blocks, scatter
+from crossmodal.methods._linear.projection import Projection
+from crossmodal.plugin import Count, NotNegative
 
 LABELS = "labels"
 

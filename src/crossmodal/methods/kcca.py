@@ -15,13 +15,13 @@ import numpy as np
 from pydantic import Field
 
 from crossmodal.data.split import Split, View
-from crossmodal.learning.linear.inputs import Inputs, normalised, paired_inputs, row_blocks
-from crossmodal.learning.linear.kernels import Kernel, KernelFeatures, kernel_matrix, rbf_gamma
-from crossmodal.learning.linear.moments import scatter
-from crossmodal.learning.linear.projection import ProjectionOptions, usable_dims
-from crossmodal.learning.linear.whitening import canonical_directions, whitener
 from crossmodal.learning.method import Method, Run
-from crossmodal.options import Count, Positive
+from crossmodal.methods._linear.inputs import Inputs, normalised, paired_inputs, row_blocks
+from crossmodal.methods._linear.kernels import Kernel, KernelFeatures, kernel_matrix, rbf_gamma
+from crossmodal.methods._linear.moments import scatter
+from crossmodal.methods._linear.projection import ProjectionOptions, usable_dims
+from crossmodal.methods._linear.whitening import canonical_directions, whitener
+from crossmodal.plugin import Count, Positive
 
 
 class KCCA(Method):

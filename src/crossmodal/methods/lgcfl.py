@@ -17,16 +17,16 @@ from pydantic import Field
 
 from crossmodal.data.learnable import require_labels
 from crossmodal.data.split import Split
-from crossmodal.learning.linear.group_sparse import (
+from crossmodal.learning.method import Run
+from crossmodal.methods._linear.group_sparse import (
     GroupSparseOptions,
     converged,
     reweighted_step,
     row_norms,
 )
-from crossmodal.learning.linear.inputs import InputOptions, paired_inputs
-from crossmodal.learning.linear.moments import cross_scatter, scatter
-from crossmodal.learning.linear.projection import Projection
-from crossmodal.learning.method import Run
+from crossmodal.methods._linear.inputs import InputOptions, paired_inputs
+from crossmodal.methods._linear.moments import cross_scatter, scatter
+from crossmodal.methods._linear.projection import Projection
 
 
 class LGCFL(Projection):

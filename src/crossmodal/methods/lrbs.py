@@ -26,14 +26,14 @@ from crossmodal.data.split import Split, View
 from crossmodal.device import device
 from crossmodal.io.progress import track
 from crossmodal.io.snapshots import Snapshot, State
-from crossmodal.learning.linear.singular_values import soft_threshold_factors
 from crossmodal.learning.method import Direction, Method, Run
-from crossmodal.learning.online.preprocessing import (
+from crossmodal.methods._linear.singular_values import soft_threshold_factors
+from crossmodal.methods._online.preprocessing import (
     PreprocessingOptions,
     fit_preprocessing,
     preprocess,
 )
-from crossmodal.options import Count, NotNegative, Positive
+from crossmodal.plugin import Count, NotNegative, Positive
 
 Side = tuple[torch.Tensor, torch.Tensor]  # rows (n, d) and labels (n, C) of one view
 Factors = tuple[torch.Tensor, torch.Tensor]  # (p, r) and (q, r); M is their product, of rank r

@@ -17,14 +17,13 @@ from torch.nn.functional import normalize, pad
 
 from crossmodal.data.split import Split, View
 from crossmodal.device import to_device
-from crossmodal.images import backbones
 from crossmodal.learning.method import Direction
-from crossmodal.learning.speech_image import (
+from crossmodal.methods._speech_image import (
     Batch,
     SpeechImageMethod,
     frame_width,
 )
-from crossmodal.learning.speech_image_options import SpeechImageOptions
+from crossmodal.methods._speech_image_options import SpeechImageOptions
 from crossmodal.nn.losses import draw_impostors, impostor_loss, semi_hard_loss
 from crossmodal.nn.map_convolution import MapConvolution
 from crossmodal.nn.matchmap_similarity import (
@@ -37,6 +36,7 @@ from crossmodal.nn.matchmap_similarity import (
 from crossmodal.nn.scaler import Scaler
 from crossmodal.nn.sequences import Sequences
 from crossmodal.nn.speech import SpeechSteps
+from crossmodal.pretrained import backbones
 
 MOMENTUM = 0.9
 WEIGHT_DECAY = 5e-7

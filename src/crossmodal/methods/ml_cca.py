@@ -15,11 +15,11 @@ from scipy.spatial.distance import cdist
 
 from crossmodal.data.learnable import require_labels
 from crossmodal.data.split import Split
-from crossmodal.learning.linear.canonical import CanonicalProjection
-from crossmodal.learning.linear.inputs import Inputs, row_blocks
-from crossmodal.learning.linear.moments import Blocks, weighted_scatter
 from crossmodal.learning.method import Run
-from crossmodal.options import Positive
+from crossmodal.methods._linear.canonical import CanonicalProjection
+from crossmodal.methods._linear.inputs import Inputs, row_blocks
+from crossmodal.methods._linear.moments import Blocks, weighted_scatter
+from crossmodal.plugin import Positive
 from crossmodal.vectors import unit_rows
 
 

@@ -22,8 +22,6 @@ from crossmodal.data.feature_file import Ragged
 from crossmodal.data.split import Split, View
 from crossmodal.device import device, to_device
 from crossmodal.errors import CrossmodalError
-from crossmodal.learning.distributed import in_shares
-from crossmodal.learning.gradient import GradientMethod, shuffled_batches
 from crossmodal.learning.method import Direction
 from crossmodal.learning.selection import pools
 from crossmodal.metrics.mean_scores import mean_scores
@@ -32,7 +30,9 @@ from crossmodal.nn.captions import CaptionEncoder, Initialisation, pack
 from crossmodal.nn.losses import Hardest, hardest_ranking_loss, ranking_loss
 from crossmodal.nn.mlp import linear
 from crossmodal.nn.order_similarity import order_similarity
-from crossmodal.options import Count, NotNegative, Positive, Strict
+from crossmodal.plugin import Count, NotNegative, Positive, Strict
+from crossmodal.training.distributed import in_shares
+from crossmodal.training.gradient import GradientMethod, shuffled_batches
 
 ROWS = 512
 BETAS = (0.9, 0.999)

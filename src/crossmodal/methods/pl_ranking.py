@@ -25,16 +25,16 @@ from torch import nn
 from crossmodal.data.learnable import require_labels
 from crossmodal.data.split import Split, View
 from crossmodal.device import device, to_device
-from crossmodal.learning.gradient import GradientMethod, shuffled_batches
-from crossmodal.learning.linear.singular_values import soft_threshold
 from crossmodal.learning.method import Direction, Run
-from crossmodal.learning.online.preprocessing import (
+from crossmodal.methods._linear.singular_values import soft_threshold
+from crossmodal.methods._online.preprocessing import (
     PreprocessingOptions,
     fit_preprocessing,
     preprocess,
     preprocessed_width,
 )
-from crossmodal.options import Count, NotNegative, Positive
+from crossmodal.plugin import Count, NotNegative, Positive
+from crossmodal.training.gradient import GradientMethod, shuffled_batches
 
 STEPS_PER_THRESHOLD = 10
 

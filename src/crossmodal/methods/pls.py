@@ -13,10 +13,10 @@ import numpy as np
 from scipy.sparse.linalg import svds
 
 from crossmodal.data.split import Split
-from crossmodal.learning.linear.inputs import paired_inputs
-from crossmodal.learning.linear.moments import scatter
-from crossmodal.learning.linear.projection import Projection, ProjectionOptions, usable_dims
 from crossmodal.learning.method import Run
+from crossmodal.methods._linear.inputs import paired_inputs
+from crossmodal.methods._linear.moments import scatter
+from crossmodal.methods._linear.projection import Projection, ProjectionOptions, usable_dims
 
 NEGLIGIBLE = 1e-10  # fraction of the cross-covariance's norm below which it is rounding error
 

@@ -11,9 +11,9 @@ from pydantic import Field
 
 from crossmodal.data.split import Split, View
 from crossmodal.errors import CrossmodalError, listed
-from crossmodal.learning.linear.whitening import mean_diagonal
 from crossmodal.learning.method import Method, Run
-from crossmodal.options import Positive, Share, Strict
+from crossmodal.methods._linear.whitening import mean_diagonal
+from crossmodal.plugin import Positive, Share, Strict
 
 SMALLEST = 1e-9  # lower bound of variances in whitening, as a fraction of the largest
 

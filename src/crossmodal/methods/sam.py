@@ -27,12 +27,12 @@ from torch.nn.functional import normalize
 from crossmodal.data.learnable import require_labels
 from crossmodal.data.split import Split, View
 from crossmodal.device import device, to_device
-from crossmodal.learning.gradient import GradientMethod, shuffled_batches
 from crossmodal.learning.scaling import ScalingOptions
 from crossmodal.nn.losses import ranking_loss
 from crossmodal.nn.mlp import linear
 from crossmodal.nn.scaler import Scaler
-from crossmodal.options import Count, NotNegative, Positive, Share
+from crossmodal.plugin import Count, NotNegative, Positive, Share
+from crossmodal.training.gradient import GradientMethod, shuffled_batches
 
 DIAMETER_SAMPLE = 5000
 ROWS = 4096

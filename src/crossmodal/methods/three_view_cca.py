@@ -14,12 +14,12 @@ import numpy as np
 from pydantic import Field
 
 from crossmodal.data.split import Split
-from crossmodal.learning.linear.inputs import paired_inputs, paired_labels
-from crossmodal.learning.linear.moments import scatter
-from crossmodal.learning.linear.pencil import block_pencil
-from crossmodal.learning.linear.projection import Projection, ProjectionOptions
 from crossmodal.learning.method import Run
-from crossmodal.options import NotNegative, Positive
+from crossmodal.methods._linear.inputs import paired_inputs, paired_labels
+from crossmodal.methods._linear.moments import scatter
+from crossmodal.methods._linear.pencil import block_pencil
+from crossmodal.methods._linear.projection import Projection, ProjectionOptions
+from crossmodal.plugin import NotNegative, Positive
 
 LABELS = "labels"
 

@@ -29,10 +29,10 @@ from torch.nn.functional import leaky_relu, normalize
 from crossmodal.data.split import Split, View
 from crossmodal.device import device, to_device
 from crossmodal.errors import CrossmodalError
-from crossmodal.learning.gradient import GradientMethod, shuffled_batches
 from crossmodal.nn.losses import squared_error
 from crossmodal.nn.scaler import Scaler
-from crossmodal.options import Count, NotNegative, Positive, Strict
+from crossmodal.plugin import Count, NotNegative, Positive, Strict
+from crossmodal.training.gradient import GradientMethod, shuffled_batches
 
 ROWS = 4096
 LEAKINESS = 0.3

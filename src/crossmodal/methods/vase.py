@@ -24,25 +24,25 @@ from crossmodal.data.feature_file import Ragged
 from crossmodal.data.split import Split, View
 from crossmodal.device import to_device
 from crossmodal.errors import CrossmodalError
-from crossmodal.images import backbones
 from crossmodal.io.snapshots import computed_once
-from crossmodal.learning.distributed import in_shares
-from crossmodal.learning.fine_tuning import FineTuning
-from crossmodal.learning.processes import first_alone
-from crossmodal.learning.speech_image import (
+from crossmodal.methods._speech_image import (
     ROWS,
     Batch,
     SpeechImageMethod,
     frame_width,
 )
-from crossmodal.learning.speech_image_options import SpeechImageOptions
+from crossmodal.methods._speech_image_options import SpeechImageOptions
 from crossmodal.nn.captions import CaptionEncoder, pack
 from crossmodal.nn.cycle_loss import cycle_loss
 from crossmodal.nn.losses import ranking_loss
 from crossmodal.nn.onednn import Linear
 from crossmodal.nn.sequences import Sequences
 from crossmodal.nn.speech import SpeechEncoder
-from crossmodal.options import Count, NotNegative, Positive
+from crossmodal.plugin import Count, NotNegative, Positive
+from crossmodal.pretrained import backbones
+from crossmodal.training.distributed import in_shares
+from crossmodal.training.fine_tuning import FineTuning
+from crossmodal.training.processes import first_alone
 
 CROPS = 10  # of each image, kept while the image network is frozen
 

@@ -24,16 +24,16 @@ from crossmodal.data.feature_file import Ragged
 from crossmodal.data.split import Split, View
 from crossmodal.device import to_device
 from crossmodal.errors import CrossmodalError
-from crossmodal.images import backbones
-from crossmodal.images.weights import Weights
-from crossmodal.learning.distributed import in_shares
-from crossmodal.learning.fine_tuning import FineTuning
-from crossmodal.learning.gradient import shuffled_batches
-from crossmodal.learning.image_network import ROWS, epoch_captions
 from crossmodal.nn.captions import CaptionEncoder, pack
 from crossmodal.nn.losses import hardest_ranking_loss
 from crossmodal.nn.onednn import Linear
-from crossmodal.options import Count, NotNegative, Positive, Strict
+from crossmodal.plugin import Count, NotNegative, Positive, Strict
+from crossmodal.pretrained import backbones
+from crossmodal.pretrained.weights import Weights
+from crossmodal.training.distributed import in_shares
+from crossmodal.training.fine_tuning import FineTuning
+from crossmodal.training.gradient import shuffled_batches
+from crossmodal.training.image_network import ROWS, epoch_captions
 
 
 class Batch(NamedTuple):

@@ -23,10 +23,10 @@ from crossmodal.data.feature_file import Ragged
 from crossmodal.data.split import Split, View
 from crossmodal.device import device, to_device
 from crossmodal.errors import CrossmodalError
-from crossmodal.learning.gradient import GradientMethod, shuffled_batches
 from crossmodal.nn.captions import CaptionEncoder, pack
 from crossmodal.nn.mlp import linear, mlp
-from crossmodal.options import Count, Positive, Strict
+from crossmodal.plugin import Count, Positive, Strict
+from crossmodal.training.gradient import GradientMethod, shuffled_batches
 
 ROWS = 512
 

@@ -6,7 +6,7 @@ from torch import nn
 
 from crossmodal.errors import CrossmodalError
 from crossmodal.nn.onednn import Linear
-from crossmodal.options import Count
+from crossmodal.plugin import Count
 
 Layers = list[Count]  # units of each
 LayersByView = dict[str, Layers]

@@ -19,7 +19,7 @@ from crossmodal.io.folders import list_files
 from crossmodal.io.image_files import read_image
 from crossmodal.io.sound_files import decode_speech
 from crossmodal.io.suffixes import SUFFIXES
-from crossmodal.learning.model import ARGUMENTS, Model
+from crossmodal.models.model import ARGUMENTS, Model
 
 
 class Gallery(ABC):

@@ -17,7 +17,7 @@ import numpy as np
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import DAMAGE, digest, read_json, replacing, sync, write_json
 from crossmodal.learning.method import Direction
-from crossmodal.learning.model import Model
+from crossmodal.models.model import Model
 from crossmodal.search.best_rows import best_rows
 from crossmodal.search.gallery import Gallery
 from crossmodal.search.inner_products import FORMS, find_form

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from crossmodal.learning.method import Direction
-from crossmodal.learning.model import Model
+from crossmodal.models.model import Model
 from crossmodal.vectors import unit_rows
 
 ROWS = 16

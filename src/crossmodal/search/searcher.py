@@ -7,7 +7,7 @@ from typing import Any
 
 from crossmodal.config import params
 from crossmodal.errors import CrossmodalError
-from crossmodal.learning.model import ARGUMENTS, load
+from crossmodal.models.model import ARGUMENTS, load
 from crossmodal.search.gallery import FolderGallery, Gallery, SplitGallery
 from crossmodal.search.index import Index, open_index
 

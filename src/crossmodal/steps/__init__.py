@@ -1,1 +1,1 @@
-"""The steps of the pipeline: what each rule of the workflow runs."""
+"""Steps of the pipeline, one module for each rule of the workflow."""

@@ -10,7 +10,7 @@ from sklearn.manifold import TSNE
 from crossmodal.data.prepared import Prepared
 from crossmodal.data.split import label_names
 from crossmodal.errors import CrossmodalError
-from crossmodal.reporting.embeddings import read_embeddings
+from crossmodal.models.embedding_file import read_embeddings
 from crossmodal.reporting.figures import Group, draw_points
 from crossmodal.vectors import unit_rows
 from crossmodal.workflow.records import verified

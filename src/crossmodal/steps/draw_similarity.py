@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from crossmodal.metrics.retrieval import Pool
-from crossmodal.reporting.embeddings import read_embeddings
+from crossmodal.models.embedding_file import read_embeddings
 from crossmodal.reporting.figures import draw_matrix
 from crossmodal.workflow.records import verified
 

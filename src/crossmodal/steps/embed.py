@@ -7,9 +7,9 @@ from typing import Any
 from crossmodal.data.prepared import Prepared
 from crossmodal.data.split import Split, load_split
 from crossmodal.io.provenance import provenance
-from crossmodal.learning.model_folder import Fitted, read_model
+from crossmodal.models.embedding_file import SPLITS, write_embeddings
+from crossmodal.models.model_folder import Fitted, read_model
 from crossmodal.repeatability import use_deterministic_algorithms
-from crossmodal.reporting.embeddings import SPLITS, write_embeddings
 from crossmodal.workflow.records import verified
 
 

@@ -11,7 +11,7 @@ from crossmodal.io.provenance import provenance
 from crossmodal.learning.method import Direction
 from crossmodal.metrics.controls import controls, spread_of_chance
 from crossmodal.metrics.retrieval import per_query, rsum, summary
-from crossmodal.reporting.embeddings import Embedded, read_embeddings
+from crossmodal.models.embedding_file import Embedded, read_embeddings
 from crossmodal.workflow.records import verified
 
 SCOPES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)  # of the curve of CMOLRS's figure 3

@@ -10,7 +10,7 @@ from crossmodal.io.files import write_json
 from crossmodal.io.provenance import provenance
 from crossmodal.metrics.controls import scorers
 from crossmodal.metrics.intra_modal import intra_modal, spread_of_chance
-from crossmodal.reporting.embeddings import read_embeddings
+from crossmodal.models.embedding_file import read_embeddings
 from crossmodal.steps.evaluate import average
 from crossmodal.workflow.records import verified
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from crossmodal.data.prepared import Prepared
 from crossmodal.io.files import write_text
-from crossmodal.reporting.embeddings import read_embeddings
+from crossmodal.models.embedding_file import read_embeddings
 from crossmodal.reporting.examples import RESULTS, Example, chance, draw_examples
 from crossmodal.reporting.html import Showing
 from crossmodal.workflow.records import verified

@@ -1,7 +1,7 @@
 """Fit one method with one seed; options that are searched are chosen on the validation split, by
 this seed or by the first one.
 
-Several processes may fit it together, see `crossmodal.learning.processes`; the first one writes.
+Several processes may fit it together, see `crossmodal.training.processes`; the first one writes.
 """
 
 import resource
@@ -23,11 +23,11 @@ from crossmodal.io.files import write_csv
 from crossmodal.io.provenance import provenance
 from crossmodal.io.seals import is_whole, seal
 from crossmodal.learning.method import Method, Run
-from crossmodal.learning.model_folder import MODEL_FILES, publish_model, read_facts, write_model
 from crossmodal.learning.plateau import plateau
-from crossmodal.learning.processes import first_alone, is_first, joined, processes
 from crossmodal.learning.selection import selection_score
+from crossmodal.models.model_folder import MODEL_FILES, publish_model, read_facts, write_model
 from crossmodal.repeatability import use_deterministic_algorithms
+from crossmodal.training.processes import first_alone, is_first, joined, processes
 from crossmodal.workflow.records import verified
 
 

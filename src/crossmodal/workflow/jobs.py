@@ -154,7 +154,7 @@ class Jobs(FitJobs):
         tables = {name: self.params.tables[name] for name in self.suite}
         said = {n: {"title": table.title, "note": table.note} for n, table in tables.items()}
         return job_spec(
-            "publish_site",
+            "site",
             {
                 "suite": self.params.suite,
                 "suites": self.params.suites,

@@ -8,7 +8,7 @@ import numpy as np
 import yaml
 from PIL import Image
 
-from crossmodal.steps.init import has_encoder
+from crossmodal.commands.init import has_encoder
 from tests.project_params import CONTENT
 
 ROOT = Path(__file__).parents[3]

@@ -28,7 +28,7 @@ SPEC = {
 FAILING = """
 from crossmodal.cli import main
 from crossmodal.errors import CrossmodalError
-from crossmodal.learning.processes import is_first
+from crossmodal.training.processes import is_first
 from crossmodal.methods.multimodal_embedding import MultimodalEmbedding
 
 batches = MultimodalEmbedding.batches

@@ -12,7 +12,7 @@ from crossmodal.data.split import label_names
 from crossmodal.errors import CrossmodalError
 from crossmodal.integrations.mteb.models import Encoder, SearchModel
 from crossmodal.integrations.mteb.tasks import PreparedRetrieval, Relevance, Unit, retrieval_tasks
-from crossmodal.learning.model import Model
+from crossmodal.models.model import Model
 
 
 def tasks_of(name: str, model: Model, split: str = "test") -> list[AbsTask]:

@@ -17,7 +17,7 @@ from crossmodal.data.own_items import MODALITIES
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import sha256
 from crossmodal.learning.method import Direction
-from crossmodal.learning.model import ARGUMENTS, WEIGHTS, Model, load
+from crossmodal.models.model import ARGUMENTS, WEIGHTS, Model, load
 from crossmodal.search.inner_products import find_form
 
 OURS = {"image": "image", "text": "text", "audio": "speech"}  # modalities

@@ -1,0 +1,1 @@
+"""Commands for people: describe, check, search, plan and others; no rule runs them."""

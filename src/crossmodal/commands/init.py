@@ -1,0 +1,158 @@
+"""From a folder of the user's own files to a CSV, an overlay of params.yaml, and one command."""
+
+import json
+import os
+import re
+import unicodedata
+from importlib.util import find_spec
+from pathlib import Path
+
+import yaml
+
+from crossmodal.config.overlays import read_files
+from crossmodal.datasets._own_csv import Table, new_table, table_there
+from crossmodal.datasets._own_files import files_of
+from crossmodal.datasets._own_table import MODALITIES
+from crossmodal.datasets._unread import listed
+from crossmodal.errors import CrossmodalError
+from crossmodal.features._language import UNKNOWN, guess_language
+from crossmodal.io.files import write_csv, write_text
+
+FEATURES = {"image": "lite0_fne_z", "text": "bow_item", "speech": "logmel_statistics"}
+SMALL = 1000  # items, up to which a sentence encoder knows more of words than these teach
+LONGEST = 60  # letters of a name that is made of a folder's; files are called after it
+OVERLAY = """\
+# Laid over params.yaml: {command}
+datasets:
+  {name}: {{plugin: folder, csv: {csv}, {options}validation: 0.1, test: 0.2, seed: 0,
+    language: {language},  # of the captions, by BCP 47; `und`: not known
+    duplicates: refuse}}  # `refuse` or `warn`: equal items in two of your own splits
+{features}experiments:
+  {name}:
+    dataset: {name}
+    views: {{{views}}}  # `crossmodal features` lists others
+    relevance: {relevance}  # `category`: the first label is the same; `labels`: any in common
+    rows: {{{methods}}}  # `crossmodal methods` lists others
+tables:
+  {name}: {{title: {title}, experiments: {name}, metrics: {metrics}}}
+"""
+# of the Hugging Face hub, from which the rule `weights` downloads 0.5 GB when it is used
+MULTILINGUAL = """\
+features:  # `text: {name}_sentences` in `views` reads fifty languages, and downloads its weights
+  {name}_sentences: {{plugin: sentence_encoder, unit: item,
+    weights: sentence-transformers--paraphrase-multilingual-MiniLM-L12-v2.safetensors}}
+"""
+
+
+def init(folder: Path, name: str | None, skip_bad: bool, path: Path) -> None:
+    """Write what is missing of a CSV and <name>.yaml; print what was read, what not, what to do.
+
+    The CSV is written into the folder or, where that cannot be written, into <name>_table. The
+    overlay comes last: interrupted before, the same command begins anew.
+
+    Args:
+        folder: Pictures, sound files and texts in any sub-folders; or a CSV that names them.
+        name: Of the dataset, the experiment and the table; by default that of the folder.
+        skip_bad: Whether the overlay says that files that cannot be read are left out.
+        path: params.yaml.
+
+    Raises:
+        CrossmodalError: If another overlay exists, the name is taken, or there is too little in
+            the folder; nothing is written then.
+    """
+    if not folder.is_dir():
+        raise CrossmodalError(f"{folder}: no such folder")
+    name = name or _default_name(folder)
+    overlay = Path(f"{name}.yaml")
+    _check_name(name, read_files([path]))
+    files = files_of(folder)
+    place = folder if os.access(folder, os.W_OK) else Path(f"{name}_table")
+    table = table_there(folder, place, files) or new_table(folder, place, files)
+    command = f"snakemake --cores 8 results/tables/{name}.md --configfile {overlay}"
+    texts = [row["text"] for row in table.rows if row["text"]]
+    language = guess_language(texts)
+    options = "" if table.csv.parent == folder else f"root: {_quoted(folder.as_posix())}, "
+    options += "skip_bad: true, " if skip_bad else ""
+    text = _overlay(name, table, options, language, command)
+    if overlay.exists() and overlay.read_text(encoding="utf-8") != text:
+        raise CrossmodalError(f"{overlay}: is there already; edit or delete it, or give --name")
+    _write(table, overlay, text, folder)
+    print(f"wrote {overlay}: dataset, experiment and table `{name}`")
+    if table.csv.parent != folder:
+        print(f"{folder} cannot be written: `root` in {overlay} says where the files are")
+    print("\n  ".join([f"read {table.facts[0]}", *table.facts[1:]]))
+    if texts:
+        print(f"captions: language {language}, a guess; `language` in {overlay} states it")
+    print("\n  ".join(["left out:", *(listed(files.left_out) or ["nothing"])]))
+    print(f"now run:\n  {command}")
+
+
+def _default_name(folder: Path) -> str:
+    """Return a name made of the folder's: ASCII letters, digits and _."""
+    letters = unicodedata.normalize("NFKD", folder.resolve().name).encode("ascii", "ignore")
+    return re.sub(r"\W+", "_", letters.decode())[:LONGEST].strip("_") or "own"
+
+
+def _check_name(name: str, said: dict) -> None:
+    taken = {key for section in ("datasets", "experiments", "tables") for key in said[section]}
+    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_-]*", name):
+        raise CrossmodalError(f"{name!r} is more than letters, digits, _ and -; give --name")
+    if any(name == key or key.startswith(f"{name}_") for key in taken):
+        raise CrossmodalError(f"{name!r} is taken by an entry of params.yaml; give --name")
+
+
+def _overlay(name: str, table: Table, options: str, language: str, command: str) -> str:
+    """Return the overlay: the features that pip brings weights for, methods that suit the CSV."""
+    rows = table.rows
+    columns = [m for m in MODALITIES if rows and m in rows[0].values]
+    if len(columns) < 2:
+        need = f"needs rows, and two of the columns {', '.join(MODALITIES)}"
+        raise CrossmodalError(f"{table.csv}: {need}")
+    labels = {row["labels"] for row in rows} - {""}
+    # captions of a few nouns are of no clear language
+    is_english = language == "en" or (
+        language == UNKNOWN and all(row["text"].isascii() for row in rows)
+    )
+    few = is_english and len({row["id"] for row in rows}) <= SMALL
+    known = "text" in columns[:2] and few and has_encoder()
+    features = FEATURES | ({"text": "sentence_item"} if known else {})
+    alone = "cca: {}" if known else "ridge: {}"
+    return OVERLAY.format(
+        name=name if yaml.safe_load(name) == name else _quoted(name),  # 2024 is a number
+        command=command,
+        csv=_quoted(table.csv.as_posix()),
+        options=options,
+        language=language,
+        features="" if is_english else MULTILINGUAL.format(name=name),
+        views=", ".join(f"{m}: {features[m]}" for m in columns[:2]),
+        relevance="labels" if any(";" in label for label in labels) else "category",
+        methods="cca: {}, sam: {}" if labels else alone,
+        metrics="'mAP, R@10'" if labels else "'R@1, R@10, MedR'",
+        title=_quoted(name.replace("_", " ")),
+    )
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def has_encoder() -> bool:
+    """Return true if the sentence encoder of `sentence_item` is installed."""
+    if not find_spec("transformers"):
+        return False
+    from crossmodal.pretrained.sentence_transformer import OFFICIAL
+
+    return all(model.installed() for model in OFFICIAL.values())
+
+
+def _write(table: Table, overlay: Path, text: str, folder: Path) -> None:
+    """Write what is missing, the overlay last; `git add --all` shall not take the user's files."""
+    for place in {folder, table.csv.parent}:
+        ignored = place / ".gitignore"
+        inside = place.resolve().is_relative_to(Path.cwd())
+        if inside and not ignored.exists() and (place != folder or os.access(place, os.W_OK)):
+            write_text(ignored, "# your files stay yours: `git add --all` does not take them\n*\n")
+    if table.columns:
+        write_csv(table.csv, table.columns, (row.values.values() for row in table.rows))
+        print(f"wrote {table.csv}")
+    write_text(overlay, text)

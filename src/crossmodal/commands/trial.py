@@ -1,0 +1,129 @@
+"""Run a method or a feature on 50 items in seconds, to see whether it keeps its promises."""
+
+import contextlib
+import inspect
+import tempfile
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from crossmodal.config.params import Params, read
+from crossmodal.data.feature_file import Ragged
+from crossmodal.data.feature_reader import read_features
+from crossmodal.errors import CrossmodalError, unknown
+from crossmodal.io.files import read_json
+from crossmodal.steps.embed import embed
+from crossmodal.steps.evaluate import evaluate
+from crossmodal.steps.extract import extract
+from crossmodal.steps.prepare import prepare
+from crossmodal.steps.train import train
+from crossmodal.steps.weights import weights as fetch_weights
+
+SCENES = {"train": 30, "validation": 10, "test": 10, "image_size": 64, "voices": 2, "seed": 0}
+DATASET, FEATURES, WEIGHTS = Path("data/prepared/trial"), Path("features"), Path("weights")
+MODEL, EMBEDDINGS = Path("models/trial/seed0/model.safetensors"), Path("embeddings.h5")
+
+
+def trial(name: str, path: Path, overlays: tuple[Path, ...] = ()) -> None:
+    """Run one entry of `methods` or `features` on 50 rendered scenes, in a folder that is removed.
+
+    Raises:
+        CrossmodalError: If there is no such entry, or its plug-in fails; with file and line.
+    """
+    params = read(path, *overlays)
+    kinds = [kind for kind in ("methods", "features") if name in getattr(params, kind)]
+    if not kinds:
+        raise CrossmodalError(
+            f"methods, features: {unknown(name, {*params.methods, *params.features})}"
+        )
+    params.require(kinds[0], name)
+    start = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        plugin = params.instance(kinds[0], name)
+        try:
+            (_try_method if kinds[0] == "methods" else _try_feature)(params, name, plugin)
+        except CrossmodalError:
+            raise
+        except Exception as error:  # whatever a user's file raises
+            if not (place := _place(plugin, error)):
+                raise
+            raise CrossmodalError(f"{place}: {type(error).__name__}: {error}") from error
+    print(f"{kinds[0]}.{name}: fine, {time.monotonic() - start:.1f} s")
+
+
+def _try_feature(params: Params, name: str, feature: Any) -> None:
+    _prepare(feature.modality)
+    _extract(params, name)
+    print(f"{name}: {_described(read_features(FEATURES / f'{name}.h5').features)}")
+
+
+def _try_method(params: Params, name: str, method: Any) -> None:
+    views = _views(params, method.takes)
+    _prepare(*views)
+    for feature in views.values():
+        _extract(params, feature)
+    _fetch(method.weights)
+    print(f"{name}: 30 training items, " + ", ".join(f"{m}: {f}" for m, f in views.items()))
+    spec = params.plugin("methods", name) | {"views": views, "relevance": "category", "search": {}}
+    train(spec, MODEL, DATASET, FEATURES, WEIGHTS, seed=0)
+    embed(spec, EMBEDDINGS, DATASET, FEATURES, MODEL)
+    evaluate(spec, Path("metrics.json"), EMBEDDINGS, seed=0)
+    found = read_json(Path("metrics.json"))
+    for kind, metrics in (
+        ("this method", found["test"]),
+        ("random scores", found["controls"]["random"]),
+    ):
+        shown = {m: f"{v:.3g}" for m, v in metrics["average"].items() if m in ("mAP", "R@1")}
+        print(f"  {kind}: " + ", ".join(f"{m} {v}" for m, v in shown.items()))
+
+
+def _views(params: Params, takes: dict[str, tuple[str, ...]]) -> dict[str, str]:
+    """Two features that fit a method, one of each of two modalities: the first ones there are."""
+    found: dict[str, str] = {}
+    for modality, shapes in takes.items():
+        for name in params.features:
+            usable = f"features.{name}" not in params.broken
+            # the authors of `scenes` published no matrices
+            if usable and params.plugin("features", name)["plugin"] != "published":
+                facts = params.feature_of(name)
+                if facts.modality == modality and facts.shape in shapes:
+                    found.setdefault(modality, name)
+    return dict(list(found.items())[:2])
+
+
+def _prepare(*modalities: str) -> None:
+    options = SCENES | {"spoken": int("speech" in modalities)}
+    prepare({"plugin": "scenes", "options": options}, Path("raw"), DATASET)
+
+
+def _extract(params: Params, name: str) -> None:
+    """Extract a feature, after those that it is computed from."""
+    facts = params.feature_of(name)
+    for source in facts.of:
+        _extract(params, source)
+    _fetch(facts.weights)
+    output = FEATURES / f"{name}.h5"
+    extract(params.plugin("features", name), output, DATASET, FEATURES, WEIGHTS)
+
+
+def _fetch(weights: str) -> None:
+    """A network's weights, if a method or a feature has one and they are not here."""
+    if weights and not (WEIGHTS / weights).exists():
+        fetch_weights(WEIGHTS / weights)
+
+
+def _described(rows: np.ndarray | Ragged) -> str:
+    if isinstance(rows, Ragged):
+        return f"{len(rows)} sequences of {rows.values.shape[1:]} {rows.values.dtype}"
+    wrong = rows.size - np.isfinite(rows).sum()
+    return f"rows {rows.shape} {rows.dtype}" + (f", {wrong} numbers not finite" if wrong else "")
+
+
+def _place(plugin: Any, error: Exception) -> str:
+    """File and line of the plug-in where it, or what it called, failed; empty if it did not."""
+    file = inspect.getsourcefile(type(plugin))
+    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == file]
+    return f"{file}, line {lines[-1]}" if lines else ""

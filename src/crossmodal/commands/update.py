@@ -1,0 +1,176 @@
+"""Go on learning from new pairs with a model of an online method."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from crossmodal.commands.inventory import to_prepare
+from crossmodal.data.prepared import FILES, PREPARED, Item, Prepared, is_prepared
+from crossmodal.data.split import Split, label_matrix, label_names
+from crossmodal.errors import CrossmodalError
+from crossmodal.io.checkpoints import unfinished_work
+from crossmodal.io.files import digest, write_csv
+from crossmodal.io.progress import track
+from crossmodal.io.snapshots import Snapshot
+from crossmodal.learning.method import Run
+from crossmodal.methods._online.bidirectional import Bidirectional
+from crossmodal.models.extractor import Extractor
+from crossmodal.models.model_folder import Fitted, read_model, write_model
+
+COLUMNS = ["pairs", "triplets", "loss", "violating", "seconds"]
+KEPT = ("plugin", "options", "relevance", "seed")  # facts of the fit that stay true
+
+
+class Pairs:
+    """The pairs of a split of a prepared dataset, with features made as the model's were.
+
+    Args:
+        dataset: The prepared dataset.
+        fitted: The model.
+        weights: Folder of networks' weights.
+        split: Which split.
+
+    Attributes:
+        items: Items that have a row in each view, in the dataset's order.
+        names: Labels of the model, and then those that only the dataset has, (C,).
+
+    Raises:
+        CrossmodalError: If a feature cannot be made of the dataset.
+    """
+
+    def __init__(
+        self, dataset: Prepared, fitted: Fitted, weights: Path, split: str = "train"
+    ) -> None:
+        self.dataset, self.relevance, self.views = dataset, fitted.facts["relevance"], fitted.views
+        self.extractors = {
+            modality: Extractor(view.meta, weights, dataset)
+            for modality, view in fitted.views.items()
+        }
+        self.rows = {modality: e.rows_of(dataset) for modality, e in self.extractors.items()}
+        self.items = [
+            item
+            for item in dataset.split(split)
+            if all(rows.get(item.id) for rows in self.rows.values())
+        ]
+        new = set(label_names(dataset, self.relevance)) - set(fitted.labels)
+        self.names = (*fitted.labels, *sorted(new))
+
+    def lots(self, start: int, stop: int, size: int) -> Iterator[Split]:
+        """Pairs number `start` to `stop - 1`, some at a time."""
+        for first in range(start, stop, size):
+            yield self._lot(self.items[first : min(first + size, stop)])
+
+    def _lot(self, items: list[Item]) -> Split:
+        views = {}
+        for modality, extractor in self.extractors.items():
+            wanted = {item.id: self.rows[modality][item.id] for item in items}
+            view = extractor.view(self.dataset, wanted)
+            found, known = (v.vectors().shape[1] for v in (view, self.views[modality]))
+            if found != known:
+                raise CrossmodalError(
+                    f"{self.dataset.folder}: its {modality} features have {found} columns, those "
+                    f"of the model {known}"
+                )
+            views[modality] = view
+        labels = label_matrix(items, self.names, self.relevance)
+        return Split([item.id for item in items], labels, views, self.names)
+
+
+def update(
+    folder: Path,
+    dataset: str,
+    output: Path,
+    triplets: int,
+    lot: int,
+    pairs: int | None,
+    weights: Path,
+) -> None:
+    """Write a model that has learnt from further pairs; an interrupted update resumes.
+
+    The pairs are those of the dataset's training split, in its order, that the model has not seen
+    yet: a model that was updated says how far it came. Updating twice with half of the pairs gives
+    the same model, bit for bit, as updating once, if the halves are whole lots.
+
+    Args:
+        folder: A model folder; it stays as it is.
+        dataset: Key of `datasets`; it must be prepared.
+        output: The new model folder.
+        triplets: Triplets to draw in each direction after each lot.
+        lot: Pairs that come at a time.
+        pairs: How many pairs to learn from; None: all that are left.
+        weights: Folder of networks' weights.
+
+    Raises:
+        CrossmodalError: If the method is not an online one, the output holds a model, no new pairs
+            are left, or the dataset does not fit the model.
+    """
+    fitted, prepared = read_model(folder), Prepared(PREPARED / dataset)
+    _refuse(fitted, folder, output, dataset)
+    stream = Pairs(prepared, fitted, weights)
+    start = _position(stream, fitted.facts, dataset)
+    stop = min(len(stream.items), start + pairs if pairs else len(stream.items))
+    inputs = [folder / "model.safetensors", *(prepared.folder / name for name in FILES)]
+    with unfinished_work(output, ["update", triplets, lot, start, stop], inputs) as work:
+        curve = _learn(fitted, stream, range(start, stop, lot), stop, triplets, work)
+        seen = {"pairs": stop, "ids": _ids(stream, stop)}
+        facts = {name: fitted.facts[name] for name in KEPT} | {"updated": str(folder)}
+        facts["seen"] = fitted.facts.get("seen", {}) | {dataset: seen}
+        write_csv(output / "curve.csv", COLUMNS, [row.values() for row in curve])
+        described = Split([], label_matrix([], stream.names, "labels"), fitted.views, stream.names)
+        write_model(output, fitted.method, facts, described)
+    print(f"{output}: learnt from {stop - start} pairs; {dataset}: {stop} of {len(stream.items)}")
+
+
+def _learn(
+    fitted: Fitted, stream: Pairs, starts: range, stop: int, triplets: int, work: Path
+) -> list[dict[str, float]]:
+    """Learn from lot after lot; rows of the curve, with the totals so far."""
+    method, snapshot, curve = fitted.method, Snapshot(work), []
+    if saved := snapshot.load():
+        method.restore(saved[0], fitted.views)
+        curve = saved[1]["curve"]
+    done, run = len(curve), Run(fitted.facts["seed"])
+    first = starts.start + done * starts.step
+    lots = stream.lots(first, stop, starts.step)
+    for split in track(lots, len(starts), "update", done):
+        found = method.partial_fit(split, triplets, run)
+        seen = min(starts.start + (len(curve) + 1) * starts.step, stop)
+        learnt = float((len(curve) + 1) * triplets)
+        logged = {name: found[name] for name in COLUMNS[2:]}
+        curve.append({"pairs": float(seen), "triplets": learnt} | logged)
+        snapshot.save_if_due(lambda: (method.state(), {"curve": curve}))
+    return curve
+
+
+def _refuse(fitted: Fitted, folder: Path, output: Path, dataset: str) -> None:
+    """Refuse what cannot be updated before anything is written."""
+    if not isinstance(fitted.method, Bidirectional):
+        raise CrossmodalError(
+            f"{folder}: {fitted.facts['plugin']} does not learn online; train a method that does, "
+            "cmolrs or full_sgd"
+        )
+    if missing := [name for name in KEPT if name not in fitted.facts]:
+        raise CrossmodalError(f"{folder / 'model.json'}: no {missing[0]!r}; train again")
+    if (output / "model.safetensors").exists():
+        raise CrossmodalError(f"{output}: holds a model; name a new folder, or remove it first")
+    if not is_prepared(dataset):
+        raise CrossmodalError(f"{PREPARED / dataset}: not prepared; run `{to_prepare(dataset)}`")
+
+
+def _position(stream: Pairs, facts: dict[str, Any], dataset: str) -> int:
+    """How many pairs of the dataset the model has seen."""
+    seen = facts.get("seen", {}).get(dataset, {"pairs": 0, "ids": _ids(stream, 0)})
+    if seen["ids"] != _ids(stream, seen["pairs"]):
+        raise CrossmodalError(
+            f"{stream.dataset.folder}: its first {seen['pairs']} training pairs are not those that "
+            "the model has seen; give the changed dataset another name"
+        )
+    if seen["pairs"] == len(stream.items):
+        raise CrossmodalError(
+            f"{stream.dataset.folder}: the model has seen all {seen['pairs']} training pairs"
+        )
+    return seen["pairs"]
+
+
+def _ids(stream: Pairs, pairs: int) -> str:
+    return digest([item.id for item in stream.items[:pairs]])

@@ -1,0 +1,41 @@
+"""Second moments of paired views, summed over blocks of rows."""
+
+import numpy as np
+
+from crossmodal.methods._linear.inputs import Inputs, row_blocks
+
+Blocks = dict[tuple[str, str], np.ndarray]
+
+
+def scatter(views: dict[str, Inputs]) -> Blocks:
+    """Scatter matrices X_a' X_b (d_a, d_b) of all pairs of views (a, b), in float64.
+
+    Memory: two matrices of (sum of d)^2 elements and one block of rows.
+
+    Args:
+        views: Standardised views of equally many rows.
+    """
+    count = len(next(iter(views.values())))
+    total = 0.0
+    for block in row_blocks(count):
+        rows = np.hstack([view[block] for view in views.values()])
+        total += rows.T @ rows
+    ends = np.cumsum([len(view.mean) for view in views.values()])
+    parts = {
+        m: slice(end - len(v.mean), end) for (m, v), end in zip(views.items(), ends, strict=True)
+    }
+    return {(a, b): total[parts[a], parts[b]] for a in views for b in views}
+
+
+def cross_scatter(view: Inputs, targets: np.ndarray) -> np.ndarray:
+    """X' T (d, C), for targets (n, C) held in memory."""
+    return sum(view[block].T @ targets[block] for block in row_blocks(len(view)))
+
+
+def weighted_scatter(view: Inputs, weights: np.ndarray) -> np.ndarray:
+    """X' diag(w) X (d, d), for non-negative weights (n,) of the rows."""
+    total = 0.0
+    for block in row_blocks(len(view)):
+        rows = view[block] * np.sqrt(weights[block])[:, None]
+        total += rows.T @ rows
+    return total

@@ -1,0 +1,85 @@
+"""Staged methods that train for numbers of steps; their codes may be z-scored."""
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterable
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+from sklearn.preprocessing import scale
+from torch import Tensor, nn
+
+from crossmodal.data.split import View
+from crossmodal.methods._staged.stages import StagedMethod, TrainingOptions, Vectors
+from crossmodal.nn.scaler import Scaler
+from crossmodal.plugin import Count
+
+
+class StandardisedOptions(TrainingOptions):
+    """Options of the training and of the codes."""
+
+    steps: Count = Field(
+        description="Steps of the last stage; each stage ends with a whole pass over the training "
+        "split."
+    )
+    score_norm: Literal["none", "train_z", "test_z"] = Field(
+        description="Z-scores of the codes: 'none', 'train_z' by training statistics, 'test_z' by"
+        " those of the embedded view, which is transductive."
+    )
+
+
+class StandardisedMethod(StagedMethod):
+    """A staged method with the options `steps` and `score_norm`."""
+
+    Options = StandardisedOptions
+
+    @property
+    @abstractmethod
+    def code_width(self) -> int:
+        """Size k of the codes of the last stage."""
+
+    @property
+    @abstractmethod
+    def stage_steps(self) -> tuple[int, ...]:
+        """Steps of each stage."""
+
+    @property
+    def stage_epochs(self) -> tuple[int, ...]:
+        """Passes over the training pairs that have these steps."""
+        steps_of_a_pass = max(1, len(self.labels) // self.options.batch)
+        return tuple(math.ceil(steps / steps_of_a_pass) for steps in self.stage_steps)
+
+    def readout(self, modalities: Iterable[str]) -> nn.Module | None:
+        """Z-scores by training statistics, if `score_norm` asks for them."""
+        wanted = self.options.score_norm == "train_z"
+        return Standardised(modalities, self.code_width) if wanted else None
+
+    def embed(self, modality: str, view: View) -> np.ndarray:
+        """Codes (rows, k) of one view."""
+        codes = super().embed(modality, view)
+        if self.options.score_norm == "test_z":
+            return scale(codes.astype(np.float64)).astype(np.float32)
+        return codes
+
+
+class Standardised(nn.Module):
+    """A readout: z-scores of the codes by training statistics.
+
+    Args:
+        modalities: Names of the modalities.
+        width: Size of their codes.
+    """
+
+    def __init__(self, modalities: Iterable[str], width: int) -> None:
+        super().__init__()
+        self.scalers = nn.ModuleDict({m: Scaler(width, "zscore") for m in modalities})
+
+    def fit(self, codes: Vectors) -> None:
+        """Take the statistics of training codes (n, width)."""
+        for modality, rows in codes.items():
+            self.scalers[modality].fit(rows)
+
+    def forward(self, modality: str, codes: Tensor) -> Tensor:
+        """Z-scores (n, width)."""
+        return self.scalers[modality](codes)

@@ -1,0 +1,1 @@
+"""Fitted models as files, and what is computed from them."""

@@ -1,0 +1,184 @@
+"""A fitted method on items that no dataset knows."""
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from crossmodal.data.feature_file import Ragged
+from crossmodal.data.own_items import MODALITIES, OwnItems
+from crossmodal.data.split import View
+from crossmodal.errors import CrossmodalError, listed
+from crossmodal.learning.method import Direction
+from crossmodal.models.extractor import Extractor
+from crossmodal.models.model_folder import Fitted, read_model
+
+WEIGHTS = Path("data/raw/weights")
+ARGUMENTS = {modality: name for name, modality in MODALITIES.items()}  # of `embed`
+
+
+def load(folder: str | Path, weights: str | Path = WEIGHTS) -> "Model":
+    """Load a fitted model, to embed items that no dataset knows.
+
+    Args:
+        folder: A model folder, models/<experiment>/seed<n>.
+        weights: Folder of the weights of the networks that features are made with; they are read,
+            and compared with their checksums, when a modality is first embedded.
+
+    Raises:
+        CrossmodalError: If the folder is incomplete, corrupt or of another version.
+    """
+    return Model(read_model(Path(folder)), Path(weights))
+
+
+class Model:
+    """A fitted method, and how its views are made of images, texts and speech.
+
+    Args:
+        fitted: Content of a model folder.
+        weights: Folder of networks' weights.
+
+    Attributes:
+        method: The method, restored.
+        facts: Facts of the fit: method, options, seed, validation score and so on.
+        labels: Names of the dataset's labels, (C,).
+        modalities: The two modalities that can be embedded.
+        features: How the features of each view were extracted, see `FeatureFile.meta`.
+    """
+
+    def __init__(self, fitted: Fitted, weights: Path) -> None:
+        self.method, self.facts, self.labels = fitted.method, fitted.facts, fitted.labels
+        self.modalities = tuple(fitted.views)[:2]
+        self.features = {modality: view.meta for modality, view in fitted.views.items()}
+        self._views, self._weights = fitted.views, weights
+        self._extractors: dict[str, Extractor] = {}
+
+    def embed(
+        self,
+        *,
+        images: Sequence[Any] | None = None,
+        texts: Sequence[str] | None = None,
+        speech: Sequence[Any] | None = None,
+        label: str = "",
+    ) -> np.ndarray:
+        """Embeddings of new items of one modality, rows in order, (n, ...).
+
+        What a row is depends on the method: a vector of the shared space, or, for matchmaps,
+        positions (n, l, D) of images and steps (n, t, D) of clips, NaN behind a clip's last.
+        Compare rows by `score` alone. A warning names texts of which the model knows no word: their
+        rows say nothing of them.
+
+        Args:
+            images: Paths, contents of image files, or Pillow's images.
+            texts: Texts.
+            speech: Paths, contents of audio files, or pairs of a waveform, float in [-1, 1] of
+                shape (samples,) or (samples, channels), and its sampling rate in Hz.
+            label: What the extraction of features is called while its progress is shown; by
+                default nothing is.
+
+        Raises:
+            CrossmodalError: If not exactly one modality of the model is given, an item cannot be
+                read, weights are missing, or features came with the dataset, see `embed_features`.
+        """
+        items = OwnItems(images=images, texts=texts, speech=speech)
+        self._require(items.modality)
+        if texts is not None and (rows := self.wordless(texts)):
+            warnings.warn(
+                f"the model knows no word of {listed(repr(texts[row]) for row in rows)}; the "
+                "embeddings of these texts say nothing of them",
+                stacklevel=2,
+            )
+        view = self._extractor(items.modality).view(items, label=label)
+        return self.method.embed(items.modality, view)
+
+    def words(self, text: str) -> dict[str, bool] | None:
+        """Return each word of a text, and whether the model knows it.
+
+        None where it reads texts by a dual encoder, which has no list of words.
+
+        Raises:
+            CrossmodalError: If the model reads no texts, or weights are missing.
+        """
+        self._require("text")
+        return self._extractor("text").words(text)
+
+    def wordless(self, texts: Sequence[str]) -> list[int]:
+        """Return the rows of the texts of which the model knows no word.
+
+        Raises:
+            CrossmodalError: See `words`.
+        """
+        words = map(self.words, texts)
+        return [row for row, of in enumerate(words) if of is not None and not any(of.values())]
+
+    def embed_features(self, modality: str, rows: np.ndarray | Sequence[np.ndarray]) -> np.ndarray:
+        """Embeddings (n, ...) of features that are computed already.
+
+        Args:
+            modality: One of `modalities`.
+            rows: Features like those that the model was fitted on: array (n, d), or one array
+                (length, ...) each where they are sequences.
+
+        Raises:
+            CrossmodalError: If the modality or the shape of the rows is not the model's.
+        """
+        self._require(modality)
+        known = self._views[modality].features
+        if not len(rows):
+            raise CrossmodalError(f"{modality}: give at least one row of features")
+        if isinstance(known, Ragged):
+            features = Ragged.concatenate([_cast(row, known.values, modality) for row in rows])
+        else:
+            features = _cast(rows, known, modality)
+        ids = [str(row) for row in range(len(features))]
+        view = View(features, np.arange(len(features)), ids, self._views[modality].meta)
+        return self.method.embed(modality, view)
+
+    def score(self, queries: np.ndarray, gallery: np.ndarray, direction: Direction) -> np.ndarray:
+        """Scores (q, g) of all queries against the whole gallery, higher is better.
+
+        Args:
+            queries: Embeddings of modality `direction[0]`, (q, ...).
+            gallery: Embeddings of modality `direction[1]`, (g, ...).
+            direction: Modalities of query and gallery; both may be the same for methods that learn
+                from categories.
+
+        Raises:
+            CrossmodalError: If the method does not retrieve in this direction.
+        """
+        for modality in direction:
+            self._require(modality)
+        if len(set(direction)) == 1 and self.method.task == "instance":
+            raise CrossmodalError(
+                f"direction {direction}: the method compares two modalities; name both"
+            )
+        return self.method.score(queries, gallery, direction)
+
+    def _require(self, modality: str) -> None:
+        if modality not in self.modalities:
+            raise CrossmodalError(
+                f"the model embeds {' and '.join(self.modalities)}, not {modality}"
+            )
+
+    def _extractor(self, modality: str) -> Extractor:
+        """The feature of a modality, set up when it is first needed."""
+        if modality not in self._extractors:
+            self._extractors[modality] = Extractor(self._views[modality].meta, self._weights)
+        return self._extractors[modality]
+
+
+def _cast(rows: Any, known: np.ndarray, modality: str) -> np.ndarray:
+    """Rows as an array of the type of `known`, whose width they must have."""
+    try:
+        rows = np.asarray(rows)
+    except ValueError as error:
+        raise CrossmodalError(f"{modality}: features of different shapes ({error})") from error
+    suits = rows.ndim == known.ndim and rows.shape[1:] == known.shape[1:]
+    if not suits or not np.can_cast(rows.dtype, known.dtype, "same_kind"):
+        raise CrossmodalError(
+            f"{modality}: features of shape {rows.shape} and type {rows.dtype}; the model was "
+            f"fitted on rows of shape {known.shape[1:]} and type {known.dtype}"
+        )
+    return rows.astype(known.dtype)

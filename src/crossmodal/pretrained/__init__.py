@@ -1,0 +1,1 @@
+"""Frozen networks of images, texts and speech, and their published weights."""

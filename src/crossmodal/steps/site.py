@@ -1,0 +1,93 @@
+"""Write the site of a suite."""
+
+from pathlib import Path
+from typing import Any
+
+from crossmodal.io.files import read_csv, read_json, write_text
+from crossmodal.reporting.site import (
+    facts_of,
+    number_rows,
+    papers_of,
+    read_deviations,
+    sections_for,
+    to_html,
+)
+from crossmodal.reporting.tables import COLUMNS
+from crossmodal.workflow.jobs import CURVES
+from crossmodal.workflow.records import verified
+
+RESULTS = Path("results")
+
+
+def site(spec: dict[str, Any], output: Path, deviations: Path) -> None:
+    """Write the page of all tables, curves and facts of a suite.
+
+    Args:
+        spec: `suite`, its name; `suites`; `papers`, all names; `tables` with title, note and
+            retrieval; `experiments` with label, dataset, method, views and the paper whose number
+            stands beside.
+        output: The page, in a folder beside those of tables, curves, runs and examples.
+        deviations: docs/deviations.md.
+
+    Raises:
+        CrossmodalError: If a result is missing or corrupt, or changed since it was made.
+    """
+    verified(_inputs(spec))
+    decisions = read_deviations(deviations.read_text(encoding="utf-8"))
+    tables = {
+        name: {**shown, "papers": papers_of(name, spec["suites"], spec["papers"])}
+        for name, shown in spec["tables"].items()
+    }
+    numbers = [
+        number for name in tables for number in number_rows(name, read_csv(_table(name), COLUMNS))
+    ]
+    content = {
+        "tables": tables,
+        "numbers": numbers,
+        "experiments": {
+            name: _experiment(name, said, decisions) for name, said in spec["experiments"].items()
+        },
+        "deviations": decisions,
+    }
+    write_text(output, to_html(f"crossmodal: {spec['suite']}", content))
+
+
+def _inputs(spec: dict[str, Any]) -> list[Path]:
+    """All results that the page shows."""
+    experiments = spec["experiments"]
+    runs = [path for name, said in experiments.items() for path in _runs(name, said["seeds"])]
+    curves = [_curve(kind, name) for name in experiments for kind in CURVES]
+    return [*map(_table, spec["tables"]), *runs, *curves]
+
+
+def _table(name: str) -> Path:
+    """Numbers of a table."""
+    return RESULTS / f"tables/{name}.csv"
+
+
+def _runs(name: str, seeds: list[int]) -> list[Path]:
+    """Metrics of all seeds of an experiment."""
+    return [RESULTS / f"runs/{name}/seed{seed}.json" for seed in seeds]
+
+
+def _curve(kind: str, name: str) -> Path:
+    """A curve of an experiment, averaged over its seeds."""
+    return RESULTS / f"curves/{kind}/{name}.csv"
+
+
+def _experiment(name: str, said: dict[str, Any], decisions: dict[str, Any]) -> dict[str, Any]:
+    """All that the page shows of an experiment, but its numbers."""
+    runs = [read_json(path) for path in _runs(name, said["seeds"])]
+    return {
+        **said,
+        **facts_of(runs),
+        "sections": sections_for(decisions, said["label"], said["method"], said["dataset"]),
+        "curves": {
+            kind: [
+                [float(value) if value else None for value in row.values()]
+                for row in read_csv(_curve(kind, name), [])
+            ]
+            for kind in CURVES
+        },
+        "examples": f"../examples/{name}.html",
+    }

@@ -1,0 +1,1 @@
+"""Training by gradient descent: the loop, fine-tuning of image networks, several processes."""

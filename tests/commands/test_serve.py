@@ -1,0 +1,93 @@
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from crossmodal.commands import serve as step
+from crossmodal.errors import CrossmodalError
+from crossmodal.search.searcher import Place
+
+testclient = pytest.importorskip("fastapi.testclient")
+
+FOLDERS = [Path("a"), Path("b")]
+
+
+@pytest.fixture
+def run(monkeypatch):
+    """Run the step with searchers and a server that only note what they get."""
+    notes = SimpleNamespace(searchers=[], prepared=0, listening=None)
+
+    class Searcher:
+        model = SimpleNamespace(modalities=())
+
+        def __init__(self, *given):
+            notes.searchers.append(given)
+
+        def prepare(self):
+            notes.prepared += 1
+
+    class Server:
+        def __init__(self, config):
+            notes.app = config.app
+
+        def run(self, sockets):
+            notes.listening = sockets[0].getsockname()
+
+    uvicorn = pytest.importorskip("uvicorn")
+    monkeypatch.setattr(step, "Searcher", Searcher)
+    monkeypatch.setattr(uvicorn, "Server", Server)
+
+    def run(host="127.0.0.1", port=0):
+        step.serve(
+            *(FOLDERS, None, "test", False, host, port, 2, Path("weights"), Path("params.yaml")),
+            [Path("holiday.yaml")],
+        )
+        return notes
+
+    return run
+
+
+def test_indexes_are_open_before_the_address_is_printed(run, capsys):
+    notes = run()
+    place = Place(None, "test", Path("params.yaml"), [Path("holiday.yaml")])
+    assert notes.searchers == [(folder, Path("weights"), place) for folder in FOLDERS]
+    assert notes.prepared == 2
+    host, port = notes.listening
+    assert host == "127.0.0.1"
+    printed = capsys.readouterr()
+    assert printed.out == f"http://127.0.0.1:{port}/ (Ctrl+C ends it)\n"
+    assert not printed.err
+
+
+def test_other_machines_get_in_with_a_warning_alone(run, capsys):
+    assert run(host="0.0.0.0").listening[0] == "0.0.0.0"
+    assert "may search" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("host", "name", "status"),
+    [
+        ("127.0.0.1", "localhost", 200),
+        ("127.0.0.1", "evil.example", 400),
+        ("127.0.0.2", "127.0.0.2", 200),
+        ("127.0.0.2", "evil.example", 400),
+        ("0.0.0.0", "a.proxy.example", 200),
+    ],
+)
+def test_the_page_answers_by_the_name_it_was_given(run, host, name, status):
+    client = testclient.TestClient(run(host=host).app, base_url=f"http://{name}")
+    assert client.get("/").status_code == status
+
+
+def test_a_port_that_is_taken_is_named(run):
+    with step._listen("127.0.0.1", 0) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(CrossmodalError, match=f"127.0.0.1:{port}: .* --port"):
+            run(port=port)
+
+
+def test_missing_libraries_are_named(run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    with pytest.raises(CrossmodalError, match=r"uvicorn: pip install 'crossmodal\[serve\]'"):
+        run()

@@ -1,0 +1,64 @@
+import json
+
+import numpy as np
+import pytest
+
+from crossmodal.errors import CrossmodalError
+from crossmodal.models.embedding_file import read_embeddings
+from crossmodal.vectors import inner_product
+
+
+def test_a_run_comes_back_with_its_method_and_both_splits(run_toy):
+    run = run_toy()
+    found = read_embeddings(run.embeddings)
+    assert found.facts == json.loads(run.model.with_suffix(".json").read_text())["fit"]
+    assert list(found.splits) == ["validation", "test"]
+    assert found.directions() == [("image", "text"), ("text", "image")]
+    assert {m: len(ids) for m, ids in found.ids.items()} == {"image": 24, "text": 48}
+    items = set(found.ids["image"])
+    assert all(caption.split("#")[0] in items for caption in found.ids["text"])
+
+
+def test_scores_are_those_of_the_method_in_any_slice(run_toy):
+    found = read_embeddings(run_toy().embeddings)
+    image, text = (found.splits["test"][m].embeddings for m in ("image", "text"))
+    expected = inner_product(image, text)
+    scores = found.scorer("test", "image", "text")(slice(3, 7))
+    np.testing.assert_allclose(scores, expected[3:7], rtol=1e-6)
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+def test_labels_count_where_there_are_any(run_toy, labelled):
+    assert read_embeddings(run_toy(labelled).embeddings).by_label == labelled
+
+
+def test_a_flipped_bit_is_noticed_or_harmless(run_toy):
+    path = run_toy().embeddings
+    content, whole = path.read_bytes(), read_embeddings(path)
+    noticed = 0
+    for place in range(0, len(content), 97):
+        changed = bytearray(content)
+        changed[place] ^= 1 << place % 8
+        path.write_bytes(changed)
+        try:
+            found = read_embeddings(path)
+        except CrossmodalError as error:
+            noticed += "corrupt" in str(error)
+        else:
+            assert (found.facts, found.ids) == (whole.facts, whole.ids)
+            for split, pools in whole.splits.items():
+                for modality, pool in pools.items():
+                    same = found.splits[split][modality]
+                    np.testing.assert_array_equal(same.embeddings, pool.embeddings)
+                    np.testing.assert_array_equal(same.items, pool.items)
+                    np.testing.assert_array_equal(same.labels, pool.labels)
+    assert noticed > 50
+
+
+@pytest.mark.parametrize("content", [None, b"", b"no HDF5"])
+def test_a_missing_or_corrupt_file_is_named(tmp_path, content):
+    path = tmp_path / "seed0.h5"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(CrossmodalError, match=r"seed0\.h5"):
+        read_embeddings(path)

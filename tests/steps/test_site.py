@@ -1,0 +1,181 @@
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from crossmodal.config.published_numbers import papers
+from crossmodal.errors import CrossmodalError
+from crossmodal.io.files import write_csv, write_json
+from crossmodal.reporting.site import papers_of, read_deviations, sections_for
+from crossmodal.reporting.tables import COLUMNS
+from crossmodal.steps.site import site as publish_site
+from crossmodal.workflow.carrier import name_of
+from crossmodal.workflow.records import STORE, carry
+from tests.project_params import PARAMS, PATH
+
+HOSTILE = "</script><img src=x onerror=alert(1)>"
+DEVIATIONS = """# Deviations
+
+## Everywhere
+
+| What | Decision | Why |
+|---|---|---|
+| Ties | expected | exact |
+
+## SAM
+
+| What | Decision | Why |
+|---|---|---|
+| Margin | fixed | the paper \\| says so |
+
+## CCA, PLS
+
+Nothing.
+"""
+SPEC = {
+    "suite": "demo",
+    "suites": {"demo": ["one", "two"], "sam_paper": ["one"], "real": ["two"]},
+    "papers": ["SAM", "FNE"],
+    "tables": {"one": {"title": "First", "note": ""}, "two": {"title": HOSTILE, "note": "Note."}},
+    "experiments": {
+        "toy_sam": {
+            **{"label": "SAM", "dataset": "toy", "method": "sam", "seeds": [0, 1]},
+            "views": {"image": "fc7", "text": "bow"},
+        },
+        "toy_cca": {
+            **{"label": f"CCA {HOSTILE}", "dataset": "toy", "method": "cca", "seeds": [0]},
+            "views": {"image": "fc7", "text": "bow"},
+        },
+    },
+}
+# experiment, row, direction, metric, published, reproduced, spread, seeds, difference
+NUMBERS = {
+    "one": [
+        ("toy_sam", "SAM", "image-to-text", "mAP", 0.3, 0.25, 0.01, 2, -0.05),
+        ("toy_cca", f"CCA {HOSTILE}", "image-to-text", "mAP", "", 0.5, "", 1, ""),
+        ("", "=cited", "image-to-text", "mAP", 0.9, "", "", 0, ""),
+    ],
+    "two": [
+        ("toy_sam", "SAM", "text-to-image", "MedR", "", 3.0, 0.5, 2, ""),
+        ("toy_cca", f"CCA {HOSTILE}", "text-to-image", "MedR", "", 10.0, "", 1, ""),
+    ],
+}
+
+
+MADE = {"device": "x86_64", "code": "0123", "versions": {"torch": "2.0"}, "threads": 1}
+
+
+def write_site(folder):
+    """The site of a suite of two tables, with all that it is made of."""
+    for table, rows in NUMBERS.items():
+        lines = [(table, e, row, "toy", *rest) for e, row, *rest in rows]
+        write_csv(folder / f"results/tables/{table}.csv", COLUMNS, lines)
+    for name, said in SPEC["experiments"].items():
+        for seed in said["seeds"]:
+            model = {"plugin": said["method"], "options": {"dims": 3}, "searched": {}, "seed": seed}
+            model |= {"validation": 0.5 + seed, "made": MADE, "last_epoch": {}}
+            model |= {"fit_seconds": 2.0 + seed, "peak_memory_mb": 100}
+            write_json(folder / f"results/runs/{name}/seed{seed}.json", {"model": model})
+        learning = [[1, 0.2, 1.5, 3], [2, 0.4, "", ""]]
+        columns = ["step", "validation", "loss", "seconds"]
+        write_csv(folder / f"results/curves/learning/{name}.csv", columns, learning)
+        precision = [[10, 0.9], [20, 0.8]]
+        write_csv(
+            folder / f"results/curves/precision_scope/{name}.csv", ["scope", "precision"], precision
+        )
+    (folder / "deviations.md").write_text(DEVIATIONS)
+    publish_site(SPEC, folder / "results/site/index.html", folder / "deviations.md")
+    return folder / "results/site/index.html"
+
+
+@pytest.fixture
+def site(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return write_site(tmp_path).read_text()
+
+
+@pytest.fixture
+def content(site):
+    """What the page's script reads."""
+    return json.loads(re.search(r'type="application/json" id="data">(.*?)</script>', site)[1])
+
+
+def test_numbers_are_those_of_the_tables(content):
+    first, second, cited, *_ = content["numbers"]
+    assert first == {
+        **{"experiment": "toy_sam", "row": "SAM", "dataset": "toy", "direction": "image-to-text"},
+        **{"metric": "mAP", "published": 0.3, "reproduced": 0.25, "spread": 0.01, "seeds": 2},
+        **{"difference": -0.05, "table": "one", "lower": False},
+    }
+    assert second["published"] is None
+    assert cited["reproduced"] is None
+    assert content["numbers"][-1]["lower"]
+
+
+def test_experiments_say_where_they_come_from_and_what_they_cost(content):
+    facts = content["experiments"]["toy_sam"]
+    assert facts["plugin"] == "sam"
+    assert facts["validation"] == 1.0
+    assert facts["costs"] == {"training time (s)": 2.5, "peak memory (MB)": 100}
+    assert facts["curves"]["learning"] == [[1, 0.2, 1.5, 3], [2, 0.4, None, None]]
+    assert facts["examples"] == "../examples/toy_sam.html"
+
+
+def test_reasons_are_the_decisions_on_method_and_dataset(content):
+    assert content["deviations"]["SAM"] == [["Margin", "fixed", "the paper \\| says so"]]
+    assert content["deviations"]["CCA, PLS"] == []
+    assert content["experiments"]["toy_sam"]["sections"] == ["Everywhere", "SAM"]
+    assert content["experiments"]["toy_cca"]["sections"] == ["Everywhere", "CCA, PLS"]
+
+
+def test_papers_are_those_whose_suites_show_the_table(content):
+    assert content["tables"]["one"]["papers"] == ["SAM"]
+    assert content["tables"]["two"]["papers"] == []
+
+
+def test_the_page_stands_alone_and_no_text_of_it_is_markup(site):
+    assert HOSTILE not in site
+    assert len(site) < 5 * 2**20
+    for name in ("src=", "@import", "url("):
+        assert name not in site.replace(json.dumps(HOSTILE)[1:-1].replace("<", "\\u003c"), "")
+    assert "{script}" not in site
+
+
+def test_numbers_that_are_none_are_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(NUMBERS, "two", [("", "a", "both", "rsum", float("nan"), "", "", 0, "")])
+    with pytest.raises(CrossmodalError, match="number that is none"):
+        write_site(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("tables/one.csv", b"0.25", b"0.35"),
+        ("curves/learning/toy_sam.csv", b"0.2", b"0s2"),
+        ("curves/precision_scope/toy_cca.csv", b"0.9", b"0.8"),
+        ("runs/toy_sam/seed1.json", b"100", b"900"),
+    ],
+)
+def test_a_flipped_byte_of_what_it_shows_is_named(site, tmp_path, name, before, after):
+    path = Path("results") / name
+    record = STORE / name_of(path)
+    record.parent.mkdir(parents=True)
+    write_json(record, {"endtime": path.stat().st_mtime})
+    carry()
+    path.write_bytes(path.read_bytes().replace(before, after, 1))
+    with pytest.raises(CrossmodalError, match=rf"^{path}: changed since it was made"):
+        publish_site(SPEC, tmp_path / "index.html", tmp_path / "deviations.md")
+
+
+def test_the_projects_own_suites_and_deviations_are_understood():
+    suites = PARAMS.suites
+    shown = {
+        p for tables in suites.values() for t in tables for p in papers_of(t, suites, papers())
+    }
+    assert shown == {*papers()}
+    decisions = read_deviations((PATH.parent / "docs/deviations.md").read_text())
+    assert all(len(row) == 3 for rows in decisions.values() for row in rows)
+    found = sections_for(decisions, "SAM on FC7", "sam", "wikipedia_462")
+    assert found == ["Everywhere", "Wikipedia", "SAM"]

@@ -1,0 +1,57 @@
+"""Pictures of the pages that the documentation shows, after `make tables`: `make pictures`."""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Browser, sync_playwright
+
+DOCS = Path(__file__).parents[1] / "docs"
+MODELS = [f"models/scenes_{name}/seed0" for name in ("sam", "fne_z_sh")]
+SITE = Path("results/site/index.html")
+WINDOW = {"width": 1120, "height": 680}
+
+
+def take_pictures() -> None:
+    """Write search.png and site.png."""
+    installed = shutil.which("chromium") or shutil.which("google-chrome")
+    with sync_playwright() as playwright, served() as address:
+        browser = playwright.chromium.launch(executable_path=installed, args=["--no-sandbox"])
+        _search(browser, address)
+        _site(browser)
+        browser.close()
+
+
+@contextmanager
+def served() -> Iterator[str]:
+    """The address of the page that searches, while it is served."""
+    command = ["crossmodal", "serve", "--port", "0", *MODELS]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            yield next(filter(None, (re.search(r"http\S+", line) for line in server.stdout)))[0]
+        finally:
+            server.terminate()
+
+
+def _search(browser: Browser, address: str) -> None:
+    page = browser.new_page(viewport=WINDOW)
+    page.goto(address)
+    page.get_by_label("A sentence").fill("a tree in the snow")
+    page.get_by_role("button", name="Search").click()
+    page.get_by_text("Searched with").wait_for()
+    page.wait_for_load_state("networkidle")  # pictures of the results
+    page.screenshot(path=DOCS / "search.png")
+
+
+def _site(browser: Browser) -> None:
+    page = browser.new_page(viewport=WINDOW)
+    page.goto(SITE.resolve().as_uri())
+    page.get_by_label("metric").select_option("mAP")
+    page.screenshot(path=DOCS / "site.png")
+
+
+if __name__ == "__main__":
+    take_pictures()
