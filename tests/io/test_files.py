@@ -18,6 +18,7 @@ from crossmodal.io.files import (
     remove_unfinished,
     replacing,
     sha256,
+    unlink_shared,
     write_csv,
     write_json,
     write_text,
@@ -141,6 +142,20 @@ def test_what_lies_behind_a_link_is_searched(tmp_path):
     for folder in ("models", "more"):
         place = tmp_path / folder / "sam/.records.json"
         assert find(tmp_path / folder, ".records.json") == [place]
+
+
+@pytest.mark.parametrize("link", [os.link, os.symlink])
+def test_a_name_that_is_a_link_is_removed_alone(tmp_path, link):
+    cached, path = tmp_path / "cached", tmp_path / "benchmark.tsv"
+    cached.write_text("whole")
+    link(cached, path)
+    unlink_shared(path)
+    assert [p.read_text() for p in tmp_path.iterdir()] == ["whole"]
+    unlink_shared(cached)
+    assert cached.exists()
+    path.symlink_to("gone")
+    unlink_shared(path)
+    assert not path.is_symlink()
 
 
 def test_the_temporary_has_the_suffix_by_which_libraries_choose_a_format(tmp_path):

@@ -109,6 +109,13 @@ def remove_unfinished(folder: Path) -> None:
                 shutil.rmtree(path)
 
 
+def unlink_shared(path: Path) -> None:
+    """Remove a name if it is a link, so that what is written under it goes into no other file."""
+    with suppress(FileNotFoundError):
+        if path.is_symlink() or path.stat().st_nlink > 1:
+            path.unlink()
+
+
 def find(folder: Path, pattern: str) -> list[Path]:
     """Return paths below a folder, hidden ones too, while other processes make and remove some.
 
