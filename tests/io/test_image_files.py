@@ -109,6 +109,7 @@ def test_values_that_are_no_shades_are_refused(values, fragment):
         read_image(encode(Image.fromarray(values), "TIFF"), "mine.tif")
 
 
+@pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
 def test_an_image_of_too_many_pixels_is_refused_before_it_is_decoded(monkeypatch):
     monkeypatch.setattr(image_files, "PIXELS", 30 * 42 - 1)
     with pytest.raises(CrossmodalError, match=r"images/7\.jpg.*42 x 30 pixels"):
@@ -152,3 +153,11 @@ def test_heic_is_read():
     smooth = Image.fromarray(NOISE[:6, :8]).resize((64, 48), Image.BICUBIC)
     found = pixels(encode(smooth, "HEIF", quality=100))
     assert np.abs(found - np.asarray(smooth).astype(int)).mean() < 8  # half as many colours
+
+
+def test_pictures_of_an_allowed_size_give_no_warning(recwarn):
+    content = encode(Image.new("1", (9_900, 9_900)))
+    with pytest.raises(CrossmodalError, match="at most 50,000,000 fit"):
+        read_image(content, "m", 50_000_000)
+    assert image_files.open_image(content).size == (9_900, 9_900)
+    assert not recwarn.list

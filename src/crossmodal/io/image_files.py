@@ -59,6 +59,7 @@ def _open(content: bytes, pixels: int | None = None) -> Any:
 
     if not content:
         raise ValueError("it is empty")
+    Image.MAX_IMAGE_PIXELS = PIXELS  # above which Pillow warns of decompression bombs
     try:
         image = Image.open(io.BytesIO(content), formats=formats())
     except UnidentifiedImageError:

@@ -18,6 +18,7 @@ import soundfile
 from fastapi import FastAPI, HTTPException, Query, Request, Response
 from fastapi.responses import JSONResponse
 from fastapi.staticfiles import StaticFiles
+from PIL import Image
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
@@ -31,6 +32,8 @@ PAGE = Path(__file__).with_name("page")
 UPLOAD_BYTES = 10 * 2**20
 TEXT_BYTES = 10_000
 UPLOAD_PIXELS = 50_000_000  # a few kB may hold as many as there may be
+# of a picture in memory: above 32 MiB, glibc hands each back when it is freed
+PICTURE_BLOCK = 64 * 2**20
 UPLOAD_SAMPLES = 600 * RATE
 OTHER_PAGES = ("same-site", "cross-site")  # of the header `Sec-Fetch-Site`, which browsers send
 MOST = 100  # results of a search
@@ -60,6 +63,7 @@ def make_application(
         threads: Processors that a search may use.
         approximate: See `Index.search`.
     """
+    Image.core.set_block_size(PICTURE_BLOCK)
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=[*hosts], www_redirect=False)
     turn = asyncio.Lock()  # one search at a time has all processors
@@ -150,14 +154,15 @@ async def _body(request: Request, most: int) -> bytes:
 
 
 def _query(modality: str, content: bytes) -> Any:
-    """What `Model.embed` takes, decoded here, so that errors name the upload."""
+    """What `Model.embed` takes, decoded here once, so that errors name the upload."""
     if modality == "text":
         try:
             return content.decode()
         except UnicodeDecodeError as error:
             raise CrossmodalError("the text is not UTF-8") from error
     if modality == "image":
-        return read_image(content, "the picture", UPLOAD_PIXELS)
+        read_image(content, "the picture", UPLOAD_PIXELS)
+        return content
     return read_speech(content, "the recording", UPLOAD_SAMPLES).numpy(), RATE
 
 
