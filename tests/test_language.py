@@ -1,0 +1,54 @@
+"""The language of the code: variables are nouns, docstrings begin with a verb or a noun."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import crossmodal
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = Path(crossmodal.__file__).parent
+PARTICIPLES = {"found", "said", "told", "made", "shown", "kept", "known"}
+CLAUSE = re.compile(r"(What|Whether|How|Of|That|So|Why|Where|When)\b")
+LONGEST = 60
+# packages and modules whose language is held; all of them in the end
+HELD: list[str] = []
+paths = [path for name in HELD for path in sorted(PACKAGE.glob(f"{name}/**/*.py"))]
+paths += [path for name in HELD for path in PACKAGE.glob(f"{name}.py")]
+modules = pytest.mark.parametrize("path", paths, ids=lambda path: str(path.relative_to(PACKAGE)))
+
+
+def names(tree):
+    """All names that are given to values: variables, arguments and attributes."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.attr
+
+
+@modules
+def test_variables_are_nouns(path):
+    assert PARTICIPLES.isdisjoint(names(ast.parse(path.read_text(encoding="utf-8"))))
+
+
+@modules
+def test_docstrings_are_no_clauses(path):
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        text = ast.get_docstring(node) if isinstance(node, kinds) else None
+        assert not CLAUSE.match(text or ""), text
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_names_of_tests_are_short(name):
+    folder = ROOT / "tests" / name
+    files = folder.rglob("test_*.py") if folder.is_dir() else folder.parent.glob(f"test_{name}.py")
+    for path in files:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+                assert len(node.name) <= LONGEST, f"{path.name}: {node.name}"
