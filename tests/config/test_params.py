@@ -301,3 +301,36 @@ def test_a_corrupt_note_of_the_last_check_is_overwritten(checked):
     checked.write_text("{")
     params.parse(yaml.safe_load(VALID), checked)
     assert checked.read_text() == good
+
+
+@pytest.mark.parametrize("plugin", ["datasets.wikipedia", "features.published", "methods.cca"])
+def test_described__a_new_option_with_a_default_changes_nothing(plugin):
+    small = params.parse(yaml.safe_load(VALID))
+    before = small.described("wiki_cca")
+    small._facts.defaults[plugin] = small._facts.defaults[plugin] | {"new": [1, 2.0]}
+    assert small.described("wiki_cca") == before
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (f"{EXPERIMENT}/options", {"ridge": 0.5}),
+        (f"{EXPERIMENT}/search", {"dims": [7]}),
+        ("methods/cca/power", 1.0),
+        ("features/sift/matrix", "lda"),
+        ("datasets/wikipedia/seed", 1),
+    ],
+)
+def test_described__another_value_changes_it(path, value):
+    small = params.parse(yaml.safe_load(VALID))
+    other = params.parse(changed(path, value))
+    assert small.described("wiki_cca") != other.described("wiki_cca")
+
+
+def test_described__a_stated_default_is_as_none_stated():
+    small = params.parse(yaml.safe_load(VALID))
+    before = small.described("wiki_cca")
+    small._facts.defaults["methods.cca"] = {"power": 0.0}
+    stated = small.described("wiki_cca")
+    del small.methods["cca"]["power"]
+    assert small.described("wiki_cca") == stated != before

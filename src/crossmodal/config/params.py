@@ -91,14 +91,28 @@ class Params(Sections):
         return not self._facts.random[experiment]
 
     def described(self, experiment: str) -> str:
-        """Digest of all that is said of a fit: its method, features and dataset."""
+        """Digest of all that is said of a fit: its method, features and dataset.
+
+        Options at their default are left out, so that a new one changes no digest.
+        """
         job, dataset = self.fit_job(experiment), self.experiments[experiment].dataset
         names, features = [*job["views"].values()], {}
         while names:
             name = names.pop()
-            features[name] = self.plugin("features", name)
+            features[name] = self._stated("features", self.plugin("features", name))
             names += self.feature_of(name).of
-        return digest(job, self.plugin("datasets", dataset), features)
+        data = self._stated("datasets", self.plugin("datasets", dataset))
+        return digest(self._stated("methods", job), data, features)
+
+    def _stated(self, kind: str, entry: dict[str, Any]) -> dict[str, Any]:
+        """Return an entry with those options alone that are not at their default."""
+        defaults = self._facts.defaults.get(f"{kind}.{entry['plugin']}", {})
+        options = {
+            name: value
+            for name, value in entry["options"].items()
+            if name not in defaults or value != defaults[name]
+        }
+        return entry | {"options": options}
 
     def task_of(self, experiment: str) -> str:
         """What an experiment's method learns to retrieve: 'category' or 'instance'."""
