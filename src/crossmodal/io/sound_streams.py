@@ -13,6 +13,7 @@ import numpy as np
 import soundfile
 
 from crossmodal.io.mp3_streams import mp3_streams
+from crossmodal.io.ogg_streams import ogg_streams
 
 BLOCK = 1 << 16  # samples decoded at a time
 # first bytes -> where chunks begin, how their names and sizes are written, padding of sizes
@@ -43,7 +44,7 @@ class SoundStream(soundfile.SoundFile):
 
 
 def sound_streams(content: bytes) -> Iterator[SoundStream]:
-    """Yield the streams of a file, each open until the next one; only MP3 files have several.
+    """Yield the streams of a file, each open until the next; MP3 and Ogg files may have several.
 
     Args:
         content: In any format that libsndfile reads.
@@ -53,10 +54,14 @@ def sound_streams(content: bytes) -> Iterator[SoundStream]:
     """
     content = _corrected(content)
     with SoundStream(io.BytesIO(content)) as stream:
-        if stream.subtype != "MPEG_LAYER_III":
+        if stream.subtype == "MPEG_LAYER_III":
+            parts = mp3_streams(content)
+        elif stream.format == "OGG":
+            parts = ogg_streams(content)
+        else:
             yield stream
             return
-    for part in mp3_streams(content):
+    for part in parts:
         with SoundStream(part) as stream:
             yield stream
 
