@@ -238,7 +238,7 @@ def test_the_help_of_a_command_says_what_it_and_all_its_arguments_are(name):
 
 
 def test_the_version_is_that_of_the_package():
-    assert invoke("--version").output == f"{importlib.metadata.version('crossmodal')}\n"
+    assert invoke("--version").output == f"{importlib.metadata.version('crossmodal-retrieval')}\n"
 
 
 def test_help_has_a_short_option():

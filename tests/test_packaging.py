@@ -60,3 +60,12 @@ def test_every_job_says_what_it_needs_of_a_machine():
             said = said or "**REQUESTS.of(" in body  # see tests/workflow/test_requests.py
             assert said, f"{name} lacks {need}"
         assert "partition" not in body, name
+
+
+def test_texts_install_no_package_of_another_name():
+    # `crossmodal` on the package index is somebody else's
+    files = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "pyproject.toml"]
+    paths = [ROOT / name for name in files] + [*(ROOT / "docs").glob("*.md")]
+    paths += [*(ROOT / "src").rglob("*.py"), *(ROOT / "envs").glob("*")]
+    wrong = re.compile(r"pip install[^\n`]*?['\"\s]crossmodal(?![\w-])|\bcrossmodal\[")
+    assert not [str(path) for path in paths if path.is_file() and wrong.search(path.read_text())]

@@ -4,7 +4,9 @@ import difflib
 from collections.abc import Iterable
 
 SHOWN = 20  # names in a message
-ENCODERS = 'run `pip install "crossmodal[encoders]"`'  # where one of their packages is missing
+ENCODERS = (
+    'run `pip install "crossmodal-retrieval[encoders]"`'  # where one of their packages is missing
+)
 
 # what the system and PyTorch say, which each library wraps in an error of its own -> what to do
 REMEDIES = {

@@ -180,4 +180,4 @@ def test_without_a_dataset_params_alone_are_checked(monkeypatch, capsys):
     run(monkeypatch, name=None)
     printed = capsys.readouterr()
     assert printed.out == "params.yaml: fine\n"
-    assert printed.err == 'to use text: run `pip install "crossmodal[encoders]"`\n'
+    assert printed.err == 'to use text: run `pip install "crossmodal-retrieval[encoders]"`\n'

@@ -89,5 +89,7 @@ def test_a_port_that_is_taken_is_named(run):
 
 def test_missing_libraries_are_named(run, monkeypatch):
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    with pytest.raises(CrossmodalError, match=r"uvicorn: pip install 'crossmodal\[serve\]'"):
+    with pytest.raises(
+        CrossmodalError, match=r"uvicorn: pip install 'crossmodal-retrieval\[serve\]'"
+    ):
         run()

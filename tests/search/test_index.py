@@ -135,5 +135,5 @@ def test_approximate_search_wants_inner_products_and_faiss(searched, rng, monkey
     with pytest.raises(CrossmodalError, match="euclidean: the score is no inner product"):
         searched(rows, "euclidean").open().search(rows[:1], 1, approximate=True)
     monkeypatch.setitem(sys.modules, "faiss", None)
-    with pytest.raises(CrossmodalError, match=r"pip install 'crossmodal\[faiss\]'"):
+    with pytest.raises(CrossmodalError, match=r"pip install 'crossmodal-retrieval\[faiss\]'"):
         searched(rows).open().search(rows[:1], 1, approximate=True)

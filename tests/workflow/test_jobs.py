@@ -80,7 +80,7 @@ def test_a_feature_whose_package_is_missing_stops_before_the_first_job(jobs, tmp
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(jobs.params.feature_of("fc7"), "packages", ("no_such_package",))
     fc7 = SimpleNamespace(dataset="scenes", feature="fc7")
-    message = r"features/scenes/fc7\.h5: needs no_such_package; run `pip install \"crossmodal\[enc"
+    message = r"features/scenes/fc7\.h5: needs no_such_package; run `pip install \"crossmodal-re"
     with pytest.raises(CrossmodalError, match=message):
         jobs.feature_weights(fc7)
     Path("features/scenes").mkdir(parents=True)

@@ -23,7 +23,7 @@ app.add_typer(plumbing.app)
 
 def _show_version(asked: bool) -> None:
     if asked:
-        print(importlib.metadata.version("crossmodal"))
+        print(importlib.metadata.version("crossmodal-retrieval"))
         raise typer.Exit
 
 

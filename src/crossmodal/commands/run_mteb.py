@@ -29,7 +29,9 @@ def run_mteb(folder: Path, tasks: list[str], split: str, output: Path, weights: 
 
         from crossmodal.integrations.mteb import check_task, load_model, tasks_of
     except ImportError as error:
-        raise CrossmodalError(f"mteb needs {error.name}: pip install 'crossmodal[mteb]'") from error
+        raise CrossmodalError(
+            f"mteb needs {error.name}: pip install 'crossmodal-retrieval[mteb]'"
+        ) from error
     datasets.disable_progress_bars()
     model, cache = load_model(folder, weights), mteb.ResultCache(output)
     found = [task for name in tasks for task in tasks_of(name, model.model, split)]

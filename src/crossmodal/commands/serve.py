@@ -49,7 +49,7 @@ def serve(
         from crossmodal.search.connections import CONNECTIONS, Connection
     except ImportError as error:
         raise CrossmodalError(
-            f"the page needs {error.name}: pip install 'crossmodal[serve]'"
+            f"the page needs {error.name}: pip install 'crossmodal-retrieval[serve]'"
         ) from error
     with _listen(host, port) as listening:
         searchers = [

@@ -25,7 +25,7 @@ def reason(folder: Path, path: Path) -> str:
     """Return why a file of a folder is not read and what to do: 'what; advice'."""
     suffix = path.suffix.lower()
     if suffix in PICTURES["HEIF"]:
-        return f'{suffix}, not read yet; `pip install "crossmodal[heic]"` reads them'
+        return f'{suffix}, not read yet; `pip install "crossmodal-retrieval[heic]"` reads them'
     if suffix in COMMAND:
         return f"{suffix}, not read; convert them: {_for_each(folder, suffix)}"
     if suffix == ".csv":

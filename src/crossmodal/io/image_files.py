@@ -64,7 +64,7 @@ def _open(content: bytes, pixels: int | None = None) -> Any:
         image = Image.open(io.BytesIO(content), formats=formats())
     except UnidentifiedImageError:
         if content[4:8] == b"ftyp" and content[8:12] in HEIF_BRANDS and "HEIF" not in formats():
-            raise ValueError("HEIC needs `pip install crossmodal[heic]`") from None
+            raise ValueError("HEIC needs `pip install crossmodal-retrieval[heic]`") from None
         known = ", ".join(formats())
         raise ValueError(f"it is in none of the formats that are read: {known}") from None
     most = pixels or PIXELS

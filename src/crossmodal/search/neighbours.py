@@ -29,7 +29,8 @@ def require_faiss() -> Any:
         import faiss
     except ImportError as error:
         raise CrossmodalError(
-            "approximate search needs FAISS: pip install 'crossmodal[faiss]'; or search exactly"
+            "approximate search needs FAISS: "
+            "pip install 'crossmodal-retrieval[faiss]'; or search exactly"
         ) from error
     return faiss
 

@@ -1,6 +1,6 @@
 """mteb, the Massive Text Embedding Benchmark: our models in its tasks, our datasets as its tasks.
 
-Importing it needs the extra `crossmodal[mteb]`. Our speech is mteb's audio.
+Importing it needs the extra `crossmodal-retrieval[mteb]`. Our speech is mteb's audio.
 """
 
 from crossmodal.integrations.mteb.chosen_tasks import check_task, tasks_of
