@@ -280,7 +280,8 @@ def mteb(
 ) -> None:
     """Measure a model by mteb's evaluator, in mteb's tasks or on a prepared dataset.
 
-    mteb's result files are written; it needs `crossmodal-retrieval[mteb]`, and mteb's own tasks a network.
+    mteb's result files are written; it needs `crossmodal-retrieval[mteb]`, and mteb's own tasks a
+    network.
     """
 
 
