@@ -17,13 +17,16 @@ ENDED = os.WEXITED | os.WNOHANG | os.WNOWAIT  # asks, and leaves the process to 
 RESULTS = ("results/metrics.json", "results/tables/all.md")
 DRAWN = (*RESULTS, "results/figures", "results/tables/small.*")
 MEASURED = ("results/curves", *DRAWN)
+FITTED = ("models", "embeddings", "results")
 # files that jobs read -> what is made of them
 KINDS = {
-    "data/prepared/*/items.csv": ("features", "models", "embeddings", "results"),
-    "data/prepared/*/captions.csv": ("features", "models", "embeddings", "results"),
-    "data/prepared/*/splits.csv": ("features", "models", "embeddings", "results"),
-    "data/prepared/*/media.zip": ("features", "models", "embeddings", "results"),
-    "features/*/*.h5": ("models", "embeddings", "results"),
+    "data/prepared/*/items.csv": ("features", *FITTED),
+    "data/prepared/*/captions.csv": ("features", *FITTED),
+    "data/prepared/*/splits.csv": ("features", *FITTED),
+    "data/prepared/*/media.zip": ("features", *FITTED),
+    "features/*/activations.h5": ("features/*/fc7.h5", *FITTED),
+    "features/*/fc7.h5": FITTED,
+    "features/*/bow.h5": FITTED,
     "models/*/*/model.safetensors": ("embeddings", "results"),
     "models/*/*/model.json": ("embeddings", "results"),
     "models/*/*/curve.csv": ("embeddings", "results"),
@@ -65,11 +68,11 @@ def _unfinished(jobs: Jobbed) -> list[Path]:
 
 
 def flip_output(workflow: Workflow) -> str:
-    """A bit flipped in a random file that jobs read, with its old or a new time; what was made of
-    it is deleted. The next run names the file, and makes it again when it is deleted.
+    """A bit flipped in a file that jobs read, each kind in turn, with its old or a new time; what
+    was made of it is deleted. The next run names the file, and makes it again when it is deleted.
     """
     project = workflow.copy()
-    kind = random.choice(list(KINDS))
+    kind = [*KINDS][(workflow.calls - 2) % len(KINDS)]  # the first call makes the undisturbed run
     path = random.choice(sorted(project.folder.glob(kind)))
     flip(path)
     for later in (later for pattern in KINDS[kind] for later in project.folder.glob(pattern)):

@@ -6,6 +6,7 @@ from contextlib import ExitStack
 
 from crossmodal.io.files import remove_unfinished, write_text
 from crossmodal.io.locks import lock
+from crossmodal.workflow.linked_folders import refuse_links
 from crossmodal.workflow.records import OUTPUTS
 
 
@@ -33,4 +34,5 @@ if workflow.is_main_process:
     RUNNING = ExitStack()  # until this process ends
     atexit.register(RUNNING.close)
     with reporting():
+        refuse_links(for_dvc="DVC_STAGE" in os.environ)
         take_the_folder()
