@@ -93,11 +93,12 @@ def run_here(rule: str, job: str) -> dict[str, float | Origin]:
     seconds = max(float(run["s"]) for run in runs)
     memory = max(_megabytes(run["max_rss"]) for run in runs)
     on_gpu = max((f["fit"].get("peak_gpu_memory_mb", 0) for f in facts), default=0)
-    return (
-        {"seconds": seconds, "origin": "run here"}
-        | ({"memory_mb": memory} if memory else {})
-        | ({"gpu_memory_mb": on_gpu, "gpu_seconds": seconds} if on_gpu else {})
-    )
+    measured: dict[str, float | Origin] = {"seconds": seconds, "origin": "run here"}
+    if memory:
+        measured["memory_mb"] = memory
+    if on_gpu:
+        measured |= {"gpu_memory_mb": on_gpu, "gpu_seconds": seconds}
+    return measured
 
 
 def default(inputs: Iterable[str | Path]) -> Cost:
