@@ -121,7 +121,8 @@ def find(folder: Path, pattern: str) -> list[Path]:
 
     Links to folders are followed; each folder is entered once, under its own name if it has one.
     """
-    entered, folders, links, paths = set(), [folder], [], []
+    folders, links, paths = [folder], list[Path](), list[Path]()
+    entered = set[str]()
     while folders or links:
         here = folders.pop() if folders else links.pop()
         with suppress(OSError), os.scandir(here) as entries:
