@@ -11,7 +11,7 @@ from crossmodal.data.feature_reader import read_features
 from crossmodal.data.prepared import Prepared
 from crossmodal.data.writer import Writer
 from crossmodal.errors import CrossmodalError
-from crossmodal.features.fne import FNE, Moments
+from crossmodal.features.fne import FNE
 from crossmodal.pretrained.backbones import untrained
 from crossmodal.pretrained.read_out import ReadOut
 from crossmodal.steps.extract import extract
@@ -82,28 +82,16 @@ def test_codes_agree_with_a_plain_loop(code, images):
     assert np.array_equal(found, reference(values, images * 3 // 4))
 
 
-@pytest.mark.parametrize("sizes", [[100], [1] * 100, [1, 99], [64, 30, 6]])
-@pytest.mark.parametrize(("mean", "deviation"), [(0, 1), (1e6, 1e-2)])
-def test_moments_do_not_depend_on_how_rows_are_split(sizes, mean, deviation):
-    rows = np.random.default_rng(0).normal(mean, deviation, (100, 7))
-    moments = Moments()
-    for part in np.split(rows, np.cumsum(sizes)[:-1]):
-        moments.add(part)
-    np.testing.assert_allclose(moments.mean, rows.mean(axis=0), rtol=1e-10, atol=1e-12)
-    np.testing.assert_allclose(moments.deviation, rows.std(axis=0), rtol=0, atol=1e-10)
-
-
-def test_moments_do_not_depend_on_the_order_of_parts():
-    parts = np.split(np.random.default_rng(0).normal(size=(90, 5)), [10, 70])
-    found = []
-    for order in ([0, 1, 2], [2, 0, 1], [1, 2, 0]):
-        moments = Moments()
-        for index in order:
-            moments.add(parts[index])
-        found.append((moments.mean, moments.deviation))
-    for mean, deviation in found[1:]:
-        np.testing.assert_allclose(mean, found[0][0], rtol=0, atol=1e-14)
-        np.testing.assert_allclose(deviation, found[0][1], rtol=1e-12)
+@pytest.mark.parametrize("chunk", [1, 64, 100])
+@pytest.mark.parametrize(("mean", "deviation"), [(0, 1), (1e3, 1e-2)])
+def test_statistics_chunk_invariant(code, monkeypatch, chunk, mean, deviation):
+    monkeypatch.setattr(FNE, "chunk", chunk)
+    values = np.random.default_rng(0).normal(mean, deviation, (100, 7)).astype(np.float32)
+    values[:, 3] = mean
+    exact = values.astype(np.float64)
+    scale = np.where(np.arange(7) == 3, np.inf, exact.std(axis=0))
+    expected = (exact - exact.mean(axis=0)) / scale
+    np.testing.assert_allclose(code(values, 100, clip=9.0), expected, rtol=1e-6, atol=1e-6)
 
 
 def test_memory_does_not_grow_with_the_images(prepared):

@@ -14,38 +14,13 @@ from typing import Any, Self
 
 import numpy as np
 from pydantic import Field, model_validator
+from sklearn.preprocessing import StandardScaler
 
 from crossmodal.data.feature import Feature
 from crossmodal.data.feature_file import FeatureFile
 from crossmodal.data.prepared import Item, Items, Prepared
 from crossmodal.errors import CrossmodalError
 from crossmodal.plugin import NotNegative, Positive, Strict
-
-
-class Moments:
-    """Mean and standard deviation of the columns of all rows seen, in float64.
-
-    Source: Chan, Golub and LeVeque, Updating formulae (1979), eq. 2.1.
-    """
-
-    def __init__(self) -> None:
-        self.count, self.mean, self.squares = 0, np.float64(0), np.float64(0)
-
-    def add(self, rows: np.ndarray) -> None:
-        """Add rows (n, d)."""
-        rows = rows.astype(np.float64)
-        mean = rows.mean(axis=0)
-        total = self.count + len(rows)
-        delta = mean - self.mean
-        self.squares += ((rows - mean) ** 2).sum(axis=0)
-        self.squares += delta**2 * self.count * len(rows) / total
-        self.mean += delta * len(rows) / total
-        self.count = total
-
-    @property
-    def deviation(self) -> np.ndarray:
-        """Standard deviation of the population, (d,)."""
-        return np.sqrt(self.squares / self.count)
 
 
 class Thresholds(Strict):
@@ -88,12 +63,14 @@ class FNE(Feature):
         train = np.array([dataset.splits[item] == "train" for item in source.items])
         if not train.any():
             raise CrossmodalError(f"{dataset.folder}: FNE needs training items; there are none")
-        moments = Moments()
+        scaler = StandardScaler()
         for start in range(0, len(train), self.chunk):
             span = slice(start, start + self.chunk)
             if train[span].any():
-                moments.add(source.features[span][train[span]])
-        self.mean, self.deviation = moments.mean, moments.deviation
+                scaler.partial_fit(source.features[span][train[span]])
+        self.mean, self.deviation = scaler.mean_, np.sqrt(scaler.var_)
+        # scikit-learn scales by 1 where a variance is rounding error alone
+        self.deviation[self.deviation != scaler.scale_] = 0
         self.layers = source.meta.get("layers", [])
 
     def extract(
