@@ -8,15 +8,14 @@ After each part `crossmodal update` makes a new model, which the validation item
 import sys
 from pathlib import Path
 
-from crossmodal.commands.inventory import PREPARED
 from crossmodal.commands.update import Pairs, update
-from crossmodal.data.prepared import Prepared
+from crossmodal.data.prepared import PREPARED, Prepared
 from crossmodal.io.files import write_csv
 from crossmodal.learning.selection import selection_score
 from crossmodal.models.model_folder import Fitted, read_model
 from crossmodal.reporting.figures import Line, draw_lines
 
-PARTS, LOT, TRIPLETS = 10, 10, 1000  # triplets after each lot of pairs
+PARTS, BATCH, TRIPLETS = 10, 10, 1000  # triplets after each batch of pairs
 WEIGHTS = Path("data/raw/weights")
 AXES = ("pairs seen", "mAP, validation items")
 
@@ -25,16 +24,16 @@ def stream(model: Path, dataset: str, folder: Path) -> None:
     """Write part1 to part10, each of them a model, and mAP.csv and mAP.svg."""
     fitted = read_model(model)
     pairs = len(_pairs(fitted, dataset, "train").items)
-    part_size = -(-pairs // PARTS // LOT) * LOT  # of whole lots
-    found = [(0, _score(fitted, dataset))]
+    part_size = -(-pairs // PARTS // BATCH) * BATCH  # whole batches
+    scores = [(0, _score(fitted, dataset))]
     for number, start in enumerate(range(0, pairs, part_size), 1):
         part = folder / f"part{number}"
         if not (part / "model.safetensors").exists():
-            update(model, dataset, part, TRIPLETS, LOT, part_size, WEIGHTS)
+            update(model, dataset, part, TRIPLETS, BATCH, part_size, WEIGHTS)
         model = part
-        found.append((min(start + part_size, pairs), _score(read_model(model), dataset)))
-    write_csv(folder / "mAP.csv", ["pairs", "mAP"], found)
-    x, y = (list(column) for column in zip(*found, strict=True))
+        scores.append((min(start + part_size, pairs), _score(read_model(model), dataset)))
+    write_csv(folder / "mAP.csv", ["pairs", "mAP"], scores)
+    x, y = (list(column) for column in zip(*scores, strict=True))
     draw_lines(folder / "mAP.svg", [Line(fitted.facts["plugin"], x, y)], dataset, AXES)
 
 
@@ -43,9 +42,10 @@ def _pairs(fitted: Fitted, dataset: str, split: str) -> Pairs:
 
 
 def _score(fitted: Fitted, dataset: str) -> float:
-    """Mean mAP of both directions."""
+    """Return the mean mAP of both directions."""
     pairs = _pairs(fitted, dataset, "validation")
-    return selection_score(fitted.method, next(pairs.lots(0, len(pairs.items), len(pairs.items))))
+    count = len(pairs.items)
+    return selection_score(fitted.method, next(pairs.batches(0, count, count)))
 
 
 if __name__ == "__main__":

@@ -3,14 +3,18 @@
 `crossmodal.load(folder)` loads a fitted model; see `crossmodal.models.model.load`.
 """
 
-import importlib
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from crossmodal.models.model import load
 
 __all__ = ["load"]
 
 
-def __getattr__(name: str) -> Any:
-    """Import `load` when it is first wanted: it takes a second, and no command needs it."""
+def __getattr__(name: str) -> object:
+    """Import `load` at its first use: the import takes a second, and no command needs it."""
     if name == "load":
-        return importlib.import_module("crossmodal.models.model").load
+        from crossmodal.models.model import load
+
+        return load
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -74,7 +74,7 @@ def test_a_sentence_finds_pictures(page, site):
     page.keyboard.press("Tab")
     page.keyboard.type(CAPTIONS[2])
     page.keyboard.press("Enter")
-    expected = site.searchers[0].find("text", CAPTIONS[2])
+    expected = site.searchers[0].search("text", CAPTIONS[2])
     found = cards(page, "cca")
     assert found.locator("img").count() == len(expected) == 6
     titles = [found.nth(n).locator("img").get_attribute("title") for n in range(6)]
@@ -102,7 +102,7 @@ def test_unknown_words_are_named(page, site):
 def test_a_picture_finds_itself_and_captions_that_stay_text(page, site):
     page.goto(site.url)
     page.set_input_files("#file", site.image)
-    expected = site.searchers[0].find("image", site.image)
+    expected = site.searchers[0].search("image", site.image)
     assert cards(page, "cca").locator("p").all_inner_texts() == [item.text for item in expected]
     assert page.locator('img[src="x"]').count() == 0
     page.locator("select").select_option("image")
@@ -116,7 +116,7 @@ def test_speech_finds_pictures(page, site, tmp_path):
     clip.write_bytes(site.clip)
     page.goto(site.url)
     page.set_input_files("#file", clip)
-    expected = site.searchers[1].find("speech", clip)
+    expected = site.searchers[1].search("speech", clip)
     first = cards(page, "sisa").first.locator("img")
     assert first.get_attribute("title") == expected[0].id
 

@@ -30,7 +30,6 @@ def clip(seconds):
 @pytest.fixture
 def write(tmp_path, monkeypatch):
     """Write data/prepared/toy, of seven items and ten captions, with what else is given."""
-    monkeypatch.chdir(tmp_path)
 
     def write(images=None, texts=None, counts=COUNTS):
         images, texts, number = images or {}, texts or {}, 0
@@ -169,7 +168,6 @@ def test_an_item_in_two_splits_is_an_error(write, monkeypatch):
 
 
 def test_a_dataset_that_is_unknown_or_not_prepared_says_what_to_do(monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
     with pytest.raises(CrossmodalError, match="'toys' is unknown; known: toy; did you mean 'toy'"):
         run(monkeypatch, name="toys")
     with pytest.raises(CrossmodalError, match=r"not prepared yet; run snakemake .*toy/items\.csv"):

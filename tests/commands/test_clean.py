@@ -20,7 +20,6 @@ def raw(tmp_path, monkeypatch):
     """Folder of the published files of `photos`, which is prepared, and of `drawings`, which is
     not.
     """
-    monkeypatch.chdir(tmp_path)
     monkeypatch.delenv(MIRROR, raising=False)
     toy = SimpleNamespace(sources=(OPEN, FORM), counts=lambda: {"train": 2})
     params = SimpleNamespace(

@@ -27,7 +27,6 @@ SECTIONS = ("datasets", "experiments", "tables")
 @pytest.fixture
 def begin(tmp_path, monkeypatch, capsys):
     """Call init on a folder with the given files; what it prints."""
-    monkeypatch.chdir(tmp_path)
 
     def begin(*files, folder="holiday", name=None, skip_bad=False):
         for file in files:
@@ -292,7 +291,6 @@ def ends(run, last):
 
 
 def test_a_call_after_a_kill_at_any_moment_ends_as_undisturbed(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(
         "crossmodal.commands.init.read_files", lambda _: {key: {} for key in SECTIONS}
     )

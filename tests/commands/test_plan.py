@@ -11,7 +11,6 @@ from tests.project_params import PATH as PROJECT
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
     return tmp_path
 
 

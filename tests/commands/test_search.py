@@ -5,11 +5,13 @@ import pytest
 
 from crossmodal.commands import search as step
 from crossmodal.errors import CrossmodalError
-from crossmodal.search.searcher import Found, Place
+from crossmodal.search.searcher import Place, Result
 
-FOUND = [
-    Found(1, 0.91234, "beach/1.jpg", "", ()),
-    Found(2, 0.5, "a[red].jpg", "waves\x1b[31m and a [bold]ball[/bold]", ("sea", "ball")),
+PLACE = Place(Path("holiday"), "test", Path("params.yaml"), [Path("holiday.yaml")])
+HOW = {"among": "image", "count": 2, "threads": 3, "approximate": True}
+RESULTS = [
+    Result(1, 0.91234, "beach/1.jpg", "", ()),
+    Result(2, 0.5, "a[red].jpg", "waves\x1b[31m and a [bold]ball[/bold]", ("sea", "ball")),
 ]
 
 
@@ -24,9 +26,9 @@ def run(monkeypatch):
         def __init__(self, *given):
             asked.append(given)
 
-        def find(self, *given, **named):
+        def search(self, *given, **named):
             asked.append((given, named))
-            return FOUND
+            return RESULTS
 
         def unknown_words(self, query, content):
             return ["zebra\x1b[31m"] if query == "text" else []
@@ -34,26 +36,28 @@ def run(monkeypatch):
     monkeypatch.setattr(step, "Searcher", Searcher)
     monkeypatch.setenv("COLUMNS", "120")
 
-    def run(text=None, image=None, speech=None, as_json=False):
+    def run(as_json=False, **queries):
         step.search(
-            *(Path("model"), text, image, speech, Path("holiday"), "test", "image", 2, as_json),
-            *(True, 3, Path("weights"), Path("params.yaml"), [Path("holiday.yaml")]),
+            Path("model"),
+            dict.fromkeys(("text", "image", "speech")) | queries,
+            PLACE,
+            as_json=as_json,
+            weights=Path("weights"),
+            **HOW,
         )
         return asked
 
     return run
 
 
-def test_the_searcher_gets_the_query(run):
-    place = Place(Path("holiday"), "test", Path("params.yaml"), [Path("holiday.yaml")])
-    how = {"among": "image", "count": 2, "threads": 3, "approximate": True}
+def test_searcher_gets_query(run):
     assert run(image=Path("a.jpg")) == [
-        (Path("model"), Path("weights"), place),
-        (("image", Path("a.jpg")), how),
+        (Path("model"), Path("weights"), PLACE),
+        (("image", Path("a.jpg")), HOW),
     ]
 
 
-def test_a_table_is_printed_without_obeying_what_it_shows(run, capsys):
+def test_table_replaces_control_characters(run, capsys):
     run(text="a ball")
     printed = capsys.readouterr().out
     for part in ("0.9123", "beach/1.jpg", "a[red].jpg", "[bold]ball[/bold]", "sea, ball"):
@@ -61,14 +65,14 @@ def test_a_table_is_printed_without_obeying_what_it_shows(run, capsys):
     assert "\x1b" not in printed
 
 
-def test_unknown_words_are_named_beside_the_answer(run, capsys):
+def test_unknown_words_printed_to_stderr(run, capsys):
     run(text="a zebra", as_json=True)
     printed = capsys.readouterr()
     assert len(json.loads(printed.out)) == 2
     assert printed.err == "unknown to the model: zebra\ufffd[31m\n"
 
 
-def test_json_is_printed(run, capsys):
+def test_json_of_results(run, capsys):
     run(speech=Path("a.wav"), as_json=True)
     printed = capsys.readouterr()
     assert not printed.err
@@ -78,6 +82,6 @@ def test_json_is_printed(run, capsys):
 
 
 @pytest.mark.parametrize("given", [{}, {"text": "a", "image": Path("b.jpg")}])
-def test_exactly_one_query_is_needed(run, given):
+def test_query_exactly_one(run, given):
     with pytest.raises(CrossmodalError, match="exactly one of --text, --image and --speech"):
         run(**given)

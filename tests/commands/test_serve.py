@@ -11,6 +11,7 @@ from crossmodal.search.searcher import Place
 testclient = pytest.importorskip("fastapi.testclient")
 
 FOLDERS = [Path("a"), Path("b")]
+PLACE = Place(None, "test", Path("params.yaml"), [Path("holiday.yaml")])
 
 
 @pytest.fixture
@@ -40,29 +41,33 @@ def run(monkeypatch):
 
     def run(host="127.0.0.1", port=0):
         step.serve(
-            *(FOLDERS, None, "test", False, host, port, 2, Path("weights"), Path("params.yaml")),
-            [Path("holiday.yaml")],
+            FOLDERS,
+            PLACE,
+            host=host,
+            port=port,
+            approximate=False,
+            threads=2,
+            weights=Path("weights"),
         )
         return notes
 
     return run
 
 
-def test_indexes_are_open_before_the_address_is_printed(run, capsys):
+def test_address_printed_after_indexes_open(run, capsys):
     notes = run()
-    place = Place(None, "test", Path("params.yaml"), [Path("holiday.yaml")])
-    assert notes.searchers == [(folder, Path("weights"), place) for folder in FOLDERS]
+    assert notes.searchers == [(folder, Path("weights"), PLACE) for folder in FOLDERS]
     assert notes.prepared == 2
     host, port = notes.listening
     assert host == "127.0.0.1"
     printed = capsys.readouterr()
-    assert printed.out == f"http://127.0.0.1:{port}/ (Ctrl+C ends it)\n"
+    assert printed.out == f"http://127.0.0.1:{port}/ (Ctrl+C stops it)\n"
     assert not printed.err
 
 
-def test_other_machines_get_in_with_a_warning_alone(run, capsys):
+def test_other_host_warns(run, capsys):
     assert run(host="0.0.0.0").listening[0] == "0.0.0.0"
-    assert "may search" in capsys.readouterr().err
+    assert "can search" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -75,19 +80,19 @@ def test_other_machines_get_in_with_a_warning_alone(run, capsys):
         ("0.0.0.0", "a.proxy.example", 200),
     ],
 )
-def test_the_page_answers_by_the_name_it_was_given(run, host, name, status):
+def test_page_answers_its_own_host_name(run, host, name, status):
     client = testclient.TestClient(run(host=host).app, base_url=f"http://{name}")
     assert client.get("/").status_code == status
 
 
-def test_a_port_that_is_taken_is_named(run):
+def test_taken_port_refused(run):
     with step._listen("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(CrossmodalError, match=f"127.0.0.1:{port}: .* --port"):
             run(port=port)
 
 
-def test_missing_libraries_are_named(run, monkeypatch):
+def test_missing_library_refused(run, monkeypatch):
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     with pytest.raises(
         CrossmodalError, match=r"uvicorn: pip install 'crossmodal-retrieval\[serve\]'"

@@ -34,7 +34,7 @@ METHODS = {
     "full_sgd": SHARED | {"triplets": 4},
     "cca": {"dims": 2, "ridge": 0.1, "power": 0.0},
 }
-WEIGHTS, LOT, TRIPLETS = Path("weights"), 7, 40
+WEIGHTS, BATCH, TRIPLETS = Path("weights"), 7, 40
 
 
 def write(name, kinds=KINDS, seed=0, width=8):
@@ -71,8 +71,8 @@ def model(request):
     return fit(request.param)
 
 
-def run(model, output, dataset="toy", lot=LOT, pairs=None, triplets=TRIPLETS):
-    update(Path(model), dataset, Path(output), triplets, lot, pairs, WEIGHTS)
+def run(model, output, dataset="toy", batch_size=BATCH, pairs=None, triplets=TRIPLETS):
+    update(Path(model), dataset, Path(output), triplets, batch_size, pairs, WEIGHTS)
     return load_file(Path(output) / "model.safetensors")
 
 
@@ -82,12 +82,12 @@ def assert_same(one, other):
         np.testing.assert_array_equal(other[name], array, err_msg=name)
 
 
-@pytest.mark.parametrize("lot", [1, LOT])
-def test_in_parts_the_model_is_that_of_learning_at_once(model, lot):
-    whole = run(model, "whole", lot=lot)
-    run(model, "first", lot=lot, pairs=2 * LOT)
-    run("first", "second", lot=lot, pairs=LOT)
-    assert_same(whole, run("second", "third", lot=lot))
+@pytest.mark.parametrize("size", [1, BATCH])
+def test_in_parts_the_model_is_that_of_learning_at_once(model, size):
+    whole = run(model, "whole", batch_size=size)
+    run(model, "first", batch_size=size, pairs=2 * BATCH)
+    run("first", "second", batch_size=size, pairs=BATCH)
+    assert_same(whole, run("second", "third", batch_size=size))
     assert read_json(Path("third/model.json"))["fit"]["seen"]["toy"]["pairs"] == 60
 
 
@@ -107,17 +107,17 @@ def test_a_killed_update_resumes_to_the_same_model(model, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             run(model, "again")
     assert not Path("again").exists()
-    lots = len(read_csv(Path("whole/curve.csv"), ["pairs"]))
+    batches = len(read_csv(Path("whole/curve.csv"), ["pairs"]))
     calls = []
     monkeypatch.setattr(Snapshot, "save_if_due", lambda self, state: calls.append(state))
     assert_same(whole, run(model, "again"))
-    assert len(calls) == lots - 3
+    assert len(calls) == batches - 3
 
 
 def score(folder, dataset="toy"):
     fitted = read_model(Path(folder))
     pairs = Pairs(Prepared(Path("data/prepared") / dataset), fitted, WEIGHTS, "test")
-    split = next(pairs.lots(0, 12, 12))
+    split = next(pairs.batches(0, 12, 12))
     image, text = (fitted.method.embed(m, split.views[m]) for m in ("image", "text"))
     best = fitted.method.score(image, text, ("image", "text")).argmax(axis=1)
     return np.mean(
@@ -125,12 +125,12 @@ def score(folder, dataset="toy"):
     )
 
 
-@pytest.mark.parametrize("lot", [1, 20])
-def test_new_pairs_are_learnt_from(model, lot):
-    run(model, "more", lot=lot, triplets=40 * lot)
+@pytest.mark.parametrize("size", [1, 20])
+def test_new_pairs_are_learnt_from(model, size):
+    run(model, "more", batch_size=size, triplets=40 * size)
     assert score("more") > max(0.8, score(model))
     curve = read_csv(Path("more/curve.csv"), ["pairs", "triplets", "loss", "violating", "seconds"])
-    assert len(curve) == 60 // lot
+    assert len(curve) == 60 // size
     assert (float(curve[-1]["pairs"]), float(curve[-1]["triplets"])) == (60, 40 * 60)
 
 
@@ -168,7 +168,7 @@ def test_what_cannot_be_updated_is_refused(model):
     run(model, "all")
     with pytest.raises(CrossmodalError, match="has seen all 60"):
         run("all", "more")
-    run(model, "some", pairs=LOT)
+    run(model, "some", pairs=BATCH)
     write("toy", kinds=("dog", "ant"), seed=8)
     with pytest.raises(CrossmodalError, match="first 7 training pairs"):
         run("some", "more")
@@ -187,7 +187,7 @@ def test_what_cannot_be_updated_is_refused(model):
 
 def test_other_methods_are_refused():
     write("toy")
-    with pytest.raises(CrossmodalError, match=r"cca does not learn online.*cmolrs"):
+    with pytest.raises(CrossmodalError, match=r"cca is no online method.*cmolrs"):
         run(fit("cca"), "more")
 
 
@@ -195,7 +195,7 @@ def test_the_example_draws_map_against_pairs_seen(monkeypatch):
     spec = importlib.util.spec_from_file_location("stream", ROOT / "tools/stream.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    monkeypatch.setattr(module, "LOT", 3)
+    monkeypatch.setattr(module, "BATCH", 3)
     write("toy")
     module.stream(fit("cmolrs"), "toy", Path("stream"))
     rows = read_csv(Path("stream/mAP.csv"), ["pairs", "mAP"])

@@ -13,7 +13,7 @@ import soundfile
 from PIL import Image
 
 from crossmodal.errors import CrossmodalError
-from crossmodal.search.searcher import Found
+from crossmodal.search.searcher import Result
 
 pytest.importorskip("fastapi")
 
@@ -57,11 +57,11 @@ class Searcher:
     def targets(self, query):
         return ("speech",) if query == "image" else ("image",)
 
-    def find(self, query, content, **how):
+    def search(self, query, content, **how):
         if query not in self.model.modalities:
             raise CrossmodalError(f"cannot search by {query}")
         self.asked.append((query, content, how))
-        return [Found(1, 0.5, "a.png", HOSTILE, ("sea",))]
+        return [Result(1, 0.5, "a.png", HOSTILE, ("sea",))]
 
     def unknown_words(self, query, content):
         return [HOSTILE]

@@ -64,7 +64,7 @@ def test_the_test_split_is_searched_by_each_modality(studio, project, name, quer
     content = contents(studio, query, embedded.ids[query][:1])[0]
     row = searcher.model.embed(**{ARGUMENTS[query]: [content]})
     for target in searcher.targets(query):
-        found = searcher.find(query, content, among=target, count=4)
+        found = searcher.search(query, content, among=target, count=4)
         gallery = embedded.splits["test"][target].embeddings
         scores = searcher.model.score(row, gallery, (query, target))[0]
         assert [item.rank for item in found] == [1, 2, 3, 4]
@@ -88,7 +88,7 @@ def test_methods_of_categories_search_within_a_modality(project):
 
 def test_media_of_what_was_found(studio, project):
     gallery = project("sima").gallery("image")
-    found = project("sima").find("speech", contents(studio, "speech", ["item0#0"])[0], count=1)
+    found = project("sima").search("speech", contents(studio, "speech", ["item0#0"])[0], count=1)
     assert gallery.media(found[0].id) == contents(studio, "image", [found[0].id])[0]
     gallery = project("sima").gallery("speech")
     assert gallery.media("item0#1") == contents(studio, "speech", ["item0#1"])[0]
@@ -100,7 +100,7 @@ def test_a_folder_is_searched(studio, project, tmp_path):
     images = contents(studio, "image", ["item0", "item1", "item2"])
     for number, image in enumerate(images):
         (folder / f"{number}.png").write_bytes(image)
-    found = project("cca", folder).find("text", "a red circle")
+    found = project("cca", folder).search("text", "a red circle")
     model = crossmodal.load("models/cca/seed0")
     scores = model.score(
         model.embed(texts=["a red circle"]), model.embed(images=images), ("text", "image")
@@ -113,21 +113,21 @@ def test_a_folder_is_searched(studio, project, tmp_path):
 @pytest.mark.parametrize("query", ["zebra", "红色圆形", "123", "?!"])
 def test_a_query_without_a_known_word_has_no_answer(project, name, query):
     with pytest.raises(CrossmodalError, match=r"knows no word of .*`crossmodal words /.*/seed0`"):
-        project(name).find("text", query)
+        project(name).search("text", query)
 
 
 @pytest.mark.parametrize("name", ["cca", "order"])
 def test_unknown_words_of_a_query_are_named(project, name):
     searcher = project(name)
     query = "a red Zebra's zèbre."
-    assert searcher.find("text", query)
+    assert searcher.search("text", query)
     assert not {"a", "red", "."} & {*searcher.unknown_words("text", query)}
     assert "zèbre" in searcher.unknown_words("text", query)
     assert searcher.unknown_words("image", b"") == []
 
 
 def test_other_splits_have_their_own_items(studio, project):
-    found = project("cca", split="validation").find("text", "a red circle", count=99)
+    found = project("cca", split="validation").search("text", "a red circle", count=99)
     assert sorted(item.id for item in found) == sorted(f"item{n}" for n in range(12, 18))
 
 
@@ -141,7 +141,7 @@ def test_other_splits_have_their_own_items(studio, project):
 )
 def test_what_the_model_does_not_compare_is_refused(project, name, query, among, message):
     with pytest.raises(CrossmodalError, match=message):
-        project(name).find(query, "content", among=among)
+        project(name).search(query, "content", among=among)
 
 
 def test_features_of_another_extraction_are_refused(project):
@@ -149,19 +149,19 @@ def test_features_of_another_extraction_are_refused(project):
     found = read_features(path)
     write_features(path, found.ids, found.items, [found.features], found.meta | {"other": 1})
     with pytest.raises(CrossmodalError, match="extracted otherwise than for the model"):
-        project("cca").find("text", "a red circle")
+        project("cca").search("text", "a red circle")
 
 
 def test_a_model_of_no_experiment_needs_a_folder(project, studio):
     shutil.copytree(studio.root / "models/cca", "elsewhere/mine")
     searcher = Searcher(Path("elsewhere/mine"), WEIGHTS, Place(None, "test", Path("params.yaml")))
     with pytest.raises(CrossmodalError, match="or a folder with --in"):
-        searcher.find("text", "a red circle")
+        searcher.search("text", "a red circle")
 
 
 def test_the_experiment_of_an_overlay_says_what_is_searched(project, studio):
     shutil.copytree(studio.root / "models/cca", "models/mine/seed0")
     place = Place(None, "test", Path("params.yaml"), [Path("holiday.yaml")])
     searcher = Searcher(Path("models/mine/seed0"), WEIGHTS, place)
-    found = searcher.find("text", "a red circle")
-    assert found == project("cca").find("text", "a red circle")
+    found = searcher.search("text", "a red circle")
+    assert found == project("cca").search("text", "a red circle")

@@ -1,14 +1,17 @@
-"""The command line: what people call in `people`, what Snakemake calls in `plumbing`."""
+"""The command line: commands for people, and the steps that Snakemake calls.
+
+Each command imports the function that does its work when it is called, so that help and completion
+are fast.
+"""
 
 import importlib.metadata
 import signal
 import sys
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from crossmodal.cli import pipeline as plumbing
-from crossmodal.cli import user as people
+from crossmodal.cli import fitted_models, pipeline, project, results
 from crossmodal.errors import explained
 from crossmodal.repeatability import use_one_thread
 
@@ -17,36 +20,36 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
-app.add_typer(people.app)
-app.add_typer(plumbing.app)
+for part in (project, fitted_models, pipeline, results):
+    app.add_typer(part.app)
 
 
-def _show_version(asked: bool) -> None:
-    if asked:
+def _print_version(requested: bool) -> None:
+    if requested:
         print(importlib.metadata.version("crossmodal-retrieval"))
         raise typer.Exit
 
 
 Version = Annotated[
-    bool, typer.Option("--version", callback=_show_version, help="Show the version.")
+    bool, typer.Option("--version", callback=_print_version, help="Print the version.")
 ]
 
 
 @app.callback()
 def options(version: Version = False) -> None:
-    """From raw data to tables of published next to reproduced numbers.
+    """Cross-modal retrieval, from raw data to tables of published and reproduced numbers.
 
-    The complete workflow is `snakemake --cores 8 results/tables/all.md`.
+    To run the complete workflow: `snakemake --cores 8 results/tables/all.md`.
     """
 
 
-def main() -> Any:
-    """Run the command line; errors meant for the user are one message without a traceback."""
+def main() -> None:
+    """Run the command line; an error meant for the user is one message without a traceback."""
     use_one_thread()
-    # how a cluster ends jobs: exit, so that no temporary file stays
+    # clusters end jobs by SIGTERM: exit, so that temporary files are removed
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
-        return app()
+        app()
     except Exception as error:
         if not (message := explained(error)):
             raise

@@ -41,8 +41,8 @@ def _check_prepared(params: Params, name: str) -> None:
     # params.yaml alone is checked in a second: this needs what opens images and clips
     from rich.console import Console
 
+    from crossmodal.commands.datasets import to_prepare
     from crossmodal.commands.examine import examine
-    from crossmodal.commands.inventory import to_prepare
     from crossmodal.data.prepared import PREPARED, Prepared, is_prepared
 
     if not is_prepared(name):

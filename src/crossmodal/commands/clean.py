@@ -6,8 +6,8 @@ from pathlib import Path
 
 from rich.filesize import decimal
 
+from crossmodal.commands.datasets import RAW, is_mirrored, to_prepare
 from crossmodal.commands.examine import examine
-from crossmodal.commands.inventory import RAW, is_mirrored, to_prepare
 from crossmodal.config.params import Params, read
 from crossmodal.data.dataset import Source
 from crossmodal.data.fetching import MIRROR

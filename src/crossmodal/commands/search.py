@@ -1,84 +1,69 @@
-"""Search with a fitted model, and print what is found."""
+"""Search with a fitted model, and print the results."""
 
 import json
 import sys
 import textwrap
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.text_table import print_table
-from crossmodal.search.searcher import Found, Place, Searcher
+from crossmodal.search.searcher import Place, Result, Searcher
 
-TEXT = 80  # letters of an item's text that the table shows
+TEXT = 80  # characters of an item's text in the table
 
 
 def search(
     folder: Path,
-    text: str | None,
-    image: Path | None,
-    speech: Path | None,
-    place: Path | None,
-    split: str,
+    queries: dict[str, str | Path | None],
+    place: Place,
+    *,
     among: str | None,
     count: int,
     as_json: bool,
     approximate: bool,
     threads: int,
     weights: Path,
-    params: Path,
-    overlays: Sequence[Path],
 ) -> None:
     """Print the best items for one query.
 
     Args:
         folder: The model folder.
-        text: The query, if it is a text.
-        image: File of the query, if it is an image.
-        speech: File of the query, if it is speech.
-        place: Folder to be searched; None: the dataset that the model was fitted on.
-        split: Split of that dataset.
+        queries: The text, or the file of the image or speech, by modality; one is not None.
+        place: The items to search.
         among: Modality of the items; None: the model's other one.
-        count: How many items are wanted.
+        count: Number of items.
         as_json: Print JSON instead of a table.
-        approximate: Search the neighbourhood of the query alone, by FAISS.
-        threads: Processors to be used.
+        approximate: Use approximate nearest-neighbour search (FAISS).
+        threads: Number of threads.
         weights: Folder of networks' weights.
-        params: The params.yaml that names the dataset.
-        overlays: Files laid over it.
 
     Raises:
         CrossmodalError: If not exactly one query is given, or the model cannot answer it.
     """
-    queries = {"text": text, "image": image, "speech": speech}
-    given = [modality for modality, query in queries.items() if query is not None]
+    given = {modality: query for modality, query in queries.items() if query is not None}
     if len(given) != 1:
         raise CrossmodalError("give exactly one of --text, --image and --speech")
-    searcher = Searcher(folder, weights, Place(place, split, params, overlays))
-    found = searcher.find(
-        given[0],
-        queries[given[0]],
-        among=among,
-        count=count,
-        threads=threads,
-        approximate=approximate,
+    ((modality, query),) = given.items()
+    searcher = Searcher(folder, weights, place)
+    results = searcher.search(
+        modality, query, among=among, count=count, threads=threads, approximate=approximate
     )
-    if unknown := searcher.unknown_words(given[0], queries[given[0]]):
+    if unknown := searcher.unknown_words(modality, query):
         print(f"unknown to the model: {_printable(', '.join(unknown))}", file=sys.stderr)
     if as_json:
-        print(json.dumps([asdict(item) for item in found], indent=2, ensure_ascii=False))
+        print(json.dumps([asdict(result) for result in results], indent=2, ensure_ascii=False))
     else:
-        title = f"{searcher.name}: best items by {given[0]}"
-        print_table(title, ("rank", "score", "item", "labels", "text"), map(_row, found))
+        title = f"{searcher.name}: best items by {modality}"
+        print_table(title, ("rank", "score", "item", "labels", "text"), map(_row, results))
 
 
-def _row(item: Found) -> tuple[str, ...]:
-    text = textwrap.shorten(item.text, TEXT, placeholder=" ...")
-    texts = map(_printable, (item.id, ", ".join(item.labels), text))
-    return str(item.rank), f"{item.score:.4g}", *texts
+def _row(result: Result) -> tuple[str, ...]:
+    text = textwrap.shorten(result.text, TEXT, placeholder=" ...")
+    texts = map(_printable, (result.id, ", ".join(result.labels), text))
+    return str(result.rank), f"{result.score:.4g}", *texts
 
 
 def _printable(text: str) -> str:
-    """Without control characters: what an item says must not reach the terminal as commands."""
+    """Replace control characters, which a terminal would obey."""
     return "".join(letter if letter.isprintable() else "\ufffd" for letter in text)

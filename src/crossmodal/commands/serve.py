@@ -1,46 +1,40 @@
-"""Serve the page that searches with fitted models."""
+"""Serve the web page that searches with fitted models."""
 
 import socket
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 from crossmodal.errors import CrossmodalError
 from crossmodal.search.searcher import Place, Searcher
 
 LOOPBACK = ("127.0.0.1", "localhost")
-EVERYWHERE = ("", "0.0.0.0")  # whose name may be any
+EVERYWHERE = ("", "0.0.0.0")  # listens on all names of the machine
 
 
 def serve(
     folders: list[Path],
-    place: Path | None,
-    split: str,
-    approximate: bool,
+    place: Place,
+    *,
     host: str,
     port: int,
+    approximate: bool,
     threads: int,
     weights: Path,
-    params: Path,
-    overlays: Sequence[Path],
 ) -> None:
-    """Open all indexes, and answer until it is interrupted.
+    """Open all indexes, and serve until an interrupt.
 
     Args:
         folders: Model folders.
-        place: Folder to be searched; None: the dataset of each model.
-        split: Split of these datasets.
-        approximate: Search by FAISS.
+        place: The items to search.
         host: Address to listen on.
         port: Port to listen on; 0 is any free one.
-        threads: Processors that a search may use.
+        approximate: Use approximate nearest-neighbour search (FAISS).
+        threads: Threads of a search.
         weights: Folder of networks' weights.
-        params: The params.yaml that names the datasets.
-        overlays: Files laid over it.
 
     Raises:
-        CrossmodalError: If the libraries of the page are not installed, a model cannot be searched
-            with, or the port is taken.
+        CrossmodalError: If the libraries of the page are not installed, a model cannot search, or
+            the port is taken.
     """
     try:
         import uvicorn
@@ -52,16 +46,17 @@ def serve(
             f"the page needs {error.name}: pip install 'crossmodal-retrieval[serve]'"
         ) from error
     with _listen(host, port) as listening:
-        searchers = [
-            Searcher(folder, weights, Place(place, split, params, overlays)) for folder in folders
-        ]
+        searchers = [Searcher(folder, weights, place) for folder in folders]
         for searcher in searchers:
             searcher.prepare()
         hosts = LOOPBACK if host in LOOPBACK else ["*" if host in EVERYWHERE else host]
         app = make_application(searchers, hosts, threads=threads, approximate=approximate)
         if host not in LOOPBACK:
-            print(f"{host}: whoever reaches this machine may search and see items", file=sys.stderr)
-        print(f"http://{host}:{listening.getsockname()[1]}/ (Ctrl+C ends it)", flush=True)
+            print(
+                f"{host}: everybody who can connect to this machine can search and see the items",
+                file=sys.stderr,
+            )
+        print(f"http://{host}:{listening.getsockname()[1]}/ (Ctrl+C stops it)", flush=True)
         config = uvicorn.Config(
             app,
             http=Connection,

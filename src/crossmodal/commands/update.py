@@ -1,10 +1,10 @@
-"""Go on learning from new pairs with a model of an online method."""
+"""Continue training an online model on new pairs."""
 
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from crossmodal.commands.inventory import to_prepare
+from crossmodal.commands.datasets import to_prepare
 from crossmodal.data.prepared import FILES, PREPARED, Item, Prepared, is_prepared
 from crossmodal.data.split import Split, label_matrix, label_names
 from crossmodal.errors import CrossmodalError
@@ -22,20 +22,20 @@ KEPT = ("plugin", "options", "relevance", "seed")  # facts of the fit that stay 
 
 
 class Pairs:
-    """The pairs of a split of a prepared dataset, with features made as the model's were.
+    """The pairs of a split of a prepared dataset, with features extracted as the model's were.
 
     Args:
         dataset: The prepared dataset.
         fitted: The model.
         weights: Folder of networks' weights.
-        split: Which split.
+        split: Name of the split.
 
     Attributes:
         items: Items that have a row in each view, in the dataset's order.
-        names: Labels of the model, and then those that only the dataset has, (C,).
+        names: Labels of the model, then those that only the dataset has, (C,).
 
     Raises:
-        CrossmodalError: If a feature cannot be made of the dataset.
+        CrossmodalError: If a feature cannot be extracted from the dataset.
     """
 
     def __init__(
@@ -55,23 +55,22 @@ class Pairs:
         new = set(label_names(dataset, self.relevance)) - set(fitted.labels)
         self.names = (*fitted.labels, *sorted(new))
 
-    def lots(self, start: int, stop: int, size: int) -> Iterator[Split]:
-        """Pairs number `start` to `stop - 1`, some at a time."""
+    def batches(self, start: int, stop: int, size: int) -> Iterator[Split]:
+        """Yield the pairs number `start` to `stop - 1`, `size` at a time."""
         for first in range(start, stop, size):
-            yield self._lot(self.items[first : min(first + size, stop)])
+            yield self._batch(self.items[first : min(first + size, stop)])
 
-    def _lot(self, items: list[Item]) -> Split:
+    def _batch(self, items: list[Item]) -> Split:
         views = {}
         for modality, extractor in self.extractors.items():
-            wanted = {item.id: self.rows[modality][item.id] for item in items}
-            view = extractor.view(self.dataset, wanted)
-            found, known = (v.vectors().shape[1] for v in (view, self.views[modality]))
-            if found != known:
+            rows = {item.id: self.rows[modality][item.id] for item in items}
+            view = views[modality] = extractor.view(self.dataset, rows)
+            width, expected = (v.vectors().shape[1] for v in (view, self.views[modality]))
+            if width != expected:
                 raise CrossmodalError(
-                    f"{self.dataset.folder}: its {modality} features have {found} columns, those "
-                    f"of the model {known}"
+                    f"{self.dataset.folder}: its {modality} features have {width} columns, those "
+                    f"of the model {expected}"
                 )
-            views[modality] = view
         labels = label_matrix(items, self.names, self.relevance)
         return Split([item.id for item in items], labels, views, self.names)
 
@@ -81,23 +80,23 @@ def update(
     dataset: str,
     output: Path,
     triplets: int,
-    lot: int,
+    batch_size: int,
     pairs: int | None,
     weights: Path,
 ) -> None:
-    """Write a model that has learnt from further pairs; an interrupted update resumes.
+    """Write a model that is trained on further pairs; an interrupted update resumes.
 
-    The pairs are those of the dataset's training split, in its order, that the model has not seen
-    yet: a model that was updated says how far it came. Updating twice with half of the pairs gives
-    the same model, bit for bit, as updating once, if the halves are whole lots.
+    The pairs are those of the dataset's training split, in its order, that are new to the model;
+    the model stores how many it has seen. Two updates with half of the pairs each give the same
+    model, bit for bit, as one update, if the halves are whole batches.
 
     Args:
-        folder: A model folder; it stays as it is.
+        folder: A model folder; it is not changed.
         dataset: Key of `datasets`; it must be prepared.
         output: The new model folder.
-        triplets: Triplets to draw in each direction after each lot.
-        lot: Pairs that come at a time.
-        pairs: How many pairs to learn from; None: all that are left.
+        triplets: Triplets to draw in each direction after each batch.
+        batch_size: Pairs in a batch.
+        pairs: Number of pairs to learn from; None: all new ones.
         weights: Folder of networks' weights.
 
     Raises:
@@ -105,50 +104,63 @@ def update(
             are left, or the dataset does not fit the model.
     """
     fitted, prepared = read_model(folder), Prepared(PREPARED / dataset)
+    method = _online_method(fitted, folder)
     _refuse(fitted, folder, output, dataset)
     stream = Pairs(prepared, fitted, weights)
     start = _position(stream, fitted.facts, dataset)
     stop = min(len(stream.items), start + pairs if pairs else len(stream.items))
     inputs = [folder / "model.safetensors", *(prepared.folder / name for name in FILES)]
-    with unfinished_work(output, ["update", triplets, lot, start, stop], inputs) as work:
-        curve = _learn(fitted, stream, range(start, stop, lot), stop, triplets, work)
+    with unfinished_work(output, ["update", triplets, batch_size, start, stop], inputs) as work:
+        first_pairs = range(start, stop, batch_size)
+        curve = _learn(method, fitted, stream, first_pairs, stop, triplets, work)
         seen = {"pairs": stop, "ids": _ids(stream, stop)}
         facts = {name: fitted.facts[name] for name in KEPT} | {"updated": str(folder)}
         facts["seen"] = fitted.facts.get("seen", {}) | {dataset: seen}
         write_csv(output / "curve.csv", COLUMNS, [row.values() for row in curve])
-        described = Split([], label_matrix([], stream.names, "labels"), fitted.views, stream.names)
-        write_model(output, fitted.method, facts, described)
-    print(f"{output}: learnt from {stop - start} pairs; {dataset}: {stop} of {len(stream.items)}")
+        train = Split([], label_matrix([], stream.names, "labels"), fitted.views, stream.names)
+        write_model(output, method, facts, train)
+    print(f"{output}: trained on {stop - start} pairs; {dataset}: {stop} of {len(stream.items)}")
 
 
 def _learn(
-    fitted: Fitted, stream: Pairs, starts: range, stop: int, triplets: int, work: Path
+    method: Bidirectional,
+    fitted: Fitted,
+    stream: Pairs,
+    first_pairs: range,
+    stop: int,
+    triplets: int,
+    work: Path,
 ) -> list[dict[str, float]]:
-    """Learn from lot after lot; rows of the curve, with the totals so far."""
-    method, snapshot, curve = fitted.method, Snapshot(work), []
+    """Train on batch after batch; return the rows of the curve, with running totals."""
+    snapshot, size = Snapshot(work), first_pairs.step
+    curve: list[dict[str, float]] = []
     if saved := snapshot.load():
         method.restore(saved[0], fitted.views)
         curve = saved[1]["curve"]
     done, run = len(curve), Run(fitted.facts["seed"])
-    first = starts.start + done * starts.step
-    lots = stream.lots(first, stop, starts.step)
-    for split in track(lots, len(starts), "update", done):
-        found = method.partial_fit(split, triplets, run)
-        seen = min(starts.start + (len(curve) + 1) * starts.step, stop)
-        learnt = float((len(curve) + 1) * triplets)
-        logged = {name: found[name] for name in COLUMNS[2:]}
-        curve.append({"pairs": float(seen), "triplets": learnt} | logged)
+    batches = stream.batches(first_pairs.start + done * size, stop, size)
+    for batch, split in enumerate(track(batches, len(first_pairs), "update", done), done + 1):
+        log = method.partial_fit(split, triplets, run)
+        totals = {
+            "pairs": float(min(first_pairs.start + batch * size, stop)),
+            "triplets": float(batch * triplets),
+        }
+        curve.append(totals | {name: log[name] for name in COLUMNS[2:]})
         snapshot.save_if_due(lambda: (method.state(), {"curve": curve}))
     return curve
 
 
-def _refuse(fitted: Fitted, folder: Path, output: Path, dataset: str) -> None:
-    """Refuse what cannot be updated before anything is written."""
+def _online_method(fitted: Fitted, folder: Path) -> Bidirectional:
     if not isinstance(fitted.method, Bidirectional):
         raise CrossmodalError(
-            f"{folder}: {fitted.facts['plugin']} does not learn online; train a method that does, "
-            "cmolrs or full_sgd"
+            f"{folder}: {fitted.facts['plugin']} is no online method; train a model of cmolrs or "
+            "full_sgd"
         )
+    return fitted.method
+
+
+def _refuse(fitted: Fitted, folder: Path, output: Path, dataset: str) -> None:
+    """Refuse an update that is not possible, before anything is written."""
     if missing := [name for name in KEPT if name not in fitted.facts]:
         raise CrossmodalError(f"{folder / 'model.json'}: no {missing[0]!r}; train again")
     if (output / "model.safetensors").exists():
@@ -158,7 +170,7 @@ def _refuse(fitted: Fitted, folder: Path, output: Path, dataset: str) -> None:
 
 
 def _position(stream: Pairs, facts: dict[str, Any], dataset: str) -> int:
-    """How many pairs of the dataset the model has seen."""
+    """Return the number of the dataset's pairs that the model has seen."""
     seen = facts.get("seen", {}).get(dataset, {"pairs": 0, "ids": _ids(stream, 0)})
     if seen["ids"] != _ids(stream, seen["pairs"]):
         raise CrossmodalError(

@@ -110,7 +110,7 @@ def make_application(
         def find() -> dict[str, Any]:
             query = _query(by, content)
             how = {"count": count, "threads": threads, "approximate": approximate}
-            items = [asdict(item) for item in found.find(by, query, among=among, **how)]
+            items = [asdict(item) for item in found.search(by, query, among=among, **how)]
             return {"items": items, "unknown": found.unknown_words(by, query)}
 
         async with turn:

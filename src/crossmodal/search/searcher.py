@@ -30,7 +30,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Found:
+class Result:
     """An item that was found.
 
     Args:
@@ -85,7 +85,7 @@ class Searcher:
             for target in self.targets(query):
                 self._index(query, target)
 
-    def find(
+    def search(
         self,
         query: str,
         content: Any,
@@ -94,7 +94,7 @@ class Searcher:
         count: int = 10,
         threads: int = 1,
         approximate: bool = False,
-    ) -> list[Found]:
+    ) -> list[Result]:
         """The best items for one query.
 
         Args:
@@ -126,7 +126,7 @@ class Searcher:
         hits = index.search(embedded, count, threads=threads, approximate=approximate)
         gallery = self.gallery(target)
         return [
-            Found(rank, hit.score, hit.id, gallery.text(hit.id), gallery.labels(hit.id))
+            Result(rank, hit.score, hit.id, gallery.text(hit.id), gallery.labels(hit.id))
             for rank, hit in enumerate(hits, 1)
         ]
 

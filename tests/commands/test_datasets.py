@@ -2,7 +2,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from crossmodal.commands.inventory import COLUMNS, inventory, survey
+from crossmodal.commands.datasets import COLUMNS, datasets, survey
 from crossmodal.data.dataset import Source
 from crossmodal.data.fetching import MIRROR
 from crossmodal.data.prepared import FILES
@@ -17,7 +17,6 @@ DATASETS = {
 
 @pytest.fixture(autouse=True)
 def _empty_working_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
     monkeypatch.delenv(MIRROR, raising=False)
 
 
@@ -97,8 +96,8 @@ def test_a_mirror_without_the_file_does_not_help(tmp_path):
 
 
 def test_all_of_it_is_printed(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr("crossmodal.commands.inventory.read", lambda *files: params())
-    inventory(tmp_path / "params.yaml")
+    monkeypatch.setattr("crossmodal.commands.datasets.read", lambda *files: params())
+    datasets(tmp_path / "params.yaml")
     printed = capsys.readouterr().out
     for fragment in ("research only", "form.zip", "made: snakemake"):
         assert fragment in printed

@@ -27,7 +27,7 @@ COLUMNS = (
 )
 
 
-def inventory(path: Path, overlays: Sequence[Path] = ()) -> None:
+def datasets(path: Path, overlays: Sequence[Path] = ()) -> None:
     """Print which files of each entry of `datasets` exist, and what to do next."""
     rows, advice = survey(read(path, *overlays))
     print_table("datasets", COLUMNS, rows)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from crossmodal.commands import trial as step
+from crossmodal.commands import try_ as step
 from crossmodal.errors import CrossmodalError
 from crossmodal.methods.cca import CCA
 from tests.project_params import PARAMS, PATH
@@ -13,13 +13,12 @@ def _quick(monkeypatch, tmp_path):
     views = {"text": "bow_item", "speech": "logmel_statistics"}
     monkeypatch.setattr(step, "_views", lambda *_: views)
     monkeypatch.setattr(step, "read", lambda *_: PARAMS)
-    monkeypatch.chdir(tmp_path)
     yield
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_method_is_compared_with_random_scores(capsys):
-    step.trial("cca", PATH)
+    step.try_("cca", PATH)
     printed = capsys.readouterr().out
     for shown in ("cca: 30 training items", "this method: mAP", "random scores: mAP", "cca: fine"):
         assert shown in printed
@@ -32,20 +31,20 @@ def test_a_method_gets_the_weights_that_it_begins_with(monkeypatch):
     monkeypatch.setattr(CCA, "weights", "begin.safetensors")
     monkeypatch.setattr(step, "fetch_weights", refuse)
     with pytest.raises(CrossmodalError, match=r"no internet for weights/begin\.safetensors"):
-        step.trial("cca", PATH)
+        step.try_("cca", PATH)
 
 
 def test_a_feature_shows_its_rows(capsys):
-    step.trial("bow_item", PATH)
+    step.try_("bow_item", PATH)
     assert "bow_item: rows (50, " in capsys.readouterr().out
 
 
 def test_what_a_method_does_wrong_is_told_with_file_and_line(monkeypatch):
     monkeypatch.setattr(CCA, "embed", lambda self, modality, view: np.ones(3))
-    with pytest.raises(CrossmodalError, match=r"test_trial\.py, line \d+: embed returned"):
-        step.trial("cca", PATH)
+    with pytest.raises(CrossmodalError, match=r"test_try\.py, line \d+: embed returned"):
+        step.try_("cca", PATH)
 
 
 def test_an_unknown_name_is_corrected():
     with pytest.raises(CrossmodalError, match="did you mean 'cca'"):
-        step.trial("ccca", PATH)
+        step.try_("ccca", PATH)

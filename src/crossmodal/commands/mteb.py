@@ -9,7 +9,7 @@ from crossmodal.io.text_table import print_table
 HIT_RATES = (1, 5, 10)
 
 
-def run_mteb(folder: Path, tasks: list[str], split: str, output: Path, weights: Path) -> None:
+def mteb(folder: Path, tasks: list[str], split: str, output: Path, weights: Path) -> None:
     """Write mteb's result file of each task, and print its main numbers.
 
     Args:
@@ -25,7 +25,7 @@ def run_mteb(folder: Path, tasks: list[str], split: str, output: Path, weights: 
     """
     try:
         import datasets
-        import mteb
+        import mteb as evaluator
 
         from crossmodal.integrations.mteb import check_task, load_model, tasks_of
     except ImportError as error:
@@ -33,13 +33,13 @@ def run_mteb(folder: Path, tasks: list[str], split: str, output: Path, weights: 
             f"mteb needs {error.name}: pip install 'crossmodal-retrieval[mteb]'"
         ) from error
     datasets.disable_progress_bars()
-    model, cache = load_model(folder, weights), mteb.ResultCache(output)
+    model, cache = load_model(folder, weights), evaluator.ResultCache(output)
     found = [task for name in tasks for task in tasks_of(name, model.model, split)]
     for task in found:
         check_task(task, model)
     for task in found:
         _load(task)
-        result = mteb.evaluate(
+        result = evaluator.evaluate(
             model,
             task,
             cache=cache,

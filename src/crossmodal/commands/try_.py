@@ -5,6 +5,7 @@ import inspect
 import tempfile
 import time
 import traceback
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ DATASET, FEATURES, WEIGHTS = Path("data/prepared/trial"), Path("features"), Path
 MODEL, EMBEDDINGS = Path("models/trial/seed0/model.safetensors"), Path("embeddings.h5")
 
 
-def trial(name: str, path: Path, overlays: tuple[Path, ...] = ()) -> None:
+def try_(name: str, path: Path, overlays: Sequence[Path] = ()) -> None:
     """Run one entry of `methods` or `features` on 50 rendered scenes, in a folder that is removed.
 
     Raises:

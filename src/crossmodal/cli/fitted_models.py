@@ -1,0 +1,163 @@
+"""Commands for fitted models."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from crossmodal.cli.arguments import (
+    NO_FILES,
+    PARAMS,
+    THREADS,
+    WEIGHTS,
+    Approximate,
+    Gallery,
+    Json,
+    Model,
+    Overlays,
+    Params,
+    Processors,
+    Split,
+    Weights,
+    complete_dataset,
+)
+
+app = typer.Typer()
+
+
+@app.command()
+def update(
+    model: Annotated[Path, typer.Argument(help="Model folder; it is not changed.")],
+    dataset: Annotated[
+        str,
+        typer.Option(
+            help="Key of `datasets`, prepared: its training pairs that are new to the model.",
+            autocompletion=complete_dataset,
+        ),
+    ],
+    output: Annotated[Path, typer.Option(help="Folder of the new model.")],
+    triplets: Annotated[
+        int, typer.Option(min=1, help="Triplets drawn after each batch, in each direction.")
+    ],
+    batch_size: Annotated[int, typer.Option(min=1, help="Pairs in a batch.")] = 1,
+    pairs: Annotated[
+        int | None, typer.Option(min=1, help="Number of new pairs; by default all.")
+    ] = None,
+    weights: Weights = WEIGHTS,
+) -> None:
+    """Continue training on new pairs, with a model of CMOLRS, fast-CMOLRS or full-SGD.
+
+    The new model stores the random state, counts and a sample of the pairs. Training in parts, or
+    after an interruption, gives the same result as training at once.
+    """
+    from crossmodal.commands.update import update as run
+
+    run(model, dataset, output, triplets, batch_size, pairs, weights)
+
+
+@app.command()
+def search(
+    model: Model,
+    text: Annotated[str | None, typer.Option(help="Query: a sentence.")] = None,
+    image: Annotated[Path | None, typer.Option(help="Query: an image file.")] = None,
+    speech: Annotated[Path | None, typer.Option(help="Query: an audio file.")] = None,
+    folder: Gallery = None,
+    split: Split = "test",
+    among: Annotated[
+        str | None,
+        typer.Option(help="Modality to search: image, text or speech; by default the other one."),
+    ] = None,
+    count: Annotated[int, typer.Option(min=1, help="Number of results.")] = 10,
+    as_json: Json = False,
+    approximate: Approximate = False,
+    threads: Processors = THREADS,
+    weights: Weights = WEIGHTS,
+    params: Params = PARAMS,
+    configfile: Overlays = NO_FILES,
+) -> None:
+    """Print the best results for a text, image or speech query, with scores.
+
+    Items that the workflow has not embedded are embedded into .search/, and again after a change
+    of the items or the model.
+    """
+    from crossmodal.commands.search import search as run
+    from crossmodal.search.searcher import Place
+
+    run(
+        model,
+        {"text": text, "image": image, "speech": speech},
+        Place(folder, split, params, configfile),
+        among=among,
+        count=count,
+        as_json=as_json,
+        approximate=approximate,
+        threads=threads,
+        weights=weights,
+    )
+
+
+@app.command()
+def words(model: Model) -> None:
+    """List the vocabulary of a model, the most frequent words first.
+
+    A query without any of these words has no results.
+    """
+    from crossmodal.commands.words import words as run
+
+    run(model)
+
+
+@app.command()
+def mteb(
+    model: Model,
+    tasks: Annotated[
+        list[str],
+        typer.Option(
+            help="A task of mteb, a key of `datasets`, or the folder of a prepared dataset; may be "
+            "repeated.",
+            autocompletion=complete_dataset,
+        ),
+    ],
+    split: Annotated[str, typer.Option(help="Split of prepared datasets.")] = "test",
+    output: Annotated[Path, typer.Option(help="Folder of the results, in mteb's layout.")] = Path(
+        "results/mteb"
+    ),
+    weights: Weights = WEIGHTS,
+) -> None:
+    """Evaluate a model with mteb, on tasks of mteb or on prepared datasets.
+
+    Writes mteb's result files. Needs `crossmodal-retrieval[mteb]`; tasks of mteb are downloaded.
+    """
+    from crossmodal.commands.mteb import mteb as run
+
+    run(model, tasks, split, output, weights)
+
+
+@app.command()
+def serve(
+    models: Annotated[list[Path], typer.Argument(help="Model folders, shown side by side.")],
+    folder: Gallery = None,
+    split: Split = "test",
+    approximate: Approximate = False,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; by default only this machine has access.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0: any free port.")] = 8000,
+    threads: Processors = THREADS,
+    weights: Weights = WEIGHTS,
+    params: Params = PARAMS,
+    configfile: Overlays = NO_FILES,
+) -> None:
+    """Serve a web page for text, image and speech queries, until it is interrupted."""
+    from crossmodal.commands.serve import serve as run
+    from crossmodal.search.searcher import Place
+
+    run(
+        models,
+        Place(folder, split, params, configfile),
+        host=host,
+        port=port,
+        approximate=approximate,
+        threads=threads,
+        weights=weights,
+    )

@@ -1,0 +1,204 @@
+"""Commands for params.yaml, its entries, data and outputs."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from crossmodal.cli.arguments import (
+    NO_FILES,
+    PARAMS,
+    Json,
+    Overlays,
+    Params,
+    complete_dataset,
+    complete_entry,
+    completion,
+)
+
+app = typer.Typer()
+cleaning = typer.Typer(help="Remove files that can be downloaded or computed again.")
+app.add_typer(cleaning, name="clean")
+
+
+@app.command()
+def init(
+    folder: Annotated[
+        Path, typer.Argument(help="Folder of images, sound files and texts, or of a CSV of them.")
+    ],
+    name: Annotated[
+        str | None,
+        typer.Option(help="Name of the dataset and experiment; by default the folder's name."),
+    ] = None,
+    skip_bad: Annotated[
+        bool, typer.Option(help="Skip unreadable files; tables state their number.")
+    ] = False,
+    params: Params = PARAMS,
+) -> None:
+    """Set up your own data: write a CSV of the files and a configuration, and print what to run.
+
+    Captions are the lines of a text file of the same name, or the words of the file name. Labels
+    are the names of sub-folders; `train`, `val` and `test` are splits. An existing CSV is used as
+    it is. No file is overwritten; skipped files are listed with the reason.
+    """
+    from crossmodal.commands.init import init as run
+
+    run(folder, name, skip_bad, params)
+
+
+@app.command()
+def check(
+    dataset: Annotated[
+        str | None,
+        typer.Argument(
+            help="Key of `datasets`: check the prepared dataset, too.",
+            autocompletion=complete_dataset,
+        ),
+    ] = None,
+    params: Params = PARAMS,
+    configfile: Overlays = NO_FILES,
+) -> None:
+    """Check params.yaml for unknown keys, wrong types and undefined names.
+
+    For a dataset, check the sizes of its splits, and that no item or image is in two splits.
+    """
+    from crossmodal.commands.check import check as run
+
+    run(dataset, params, configfile)
+
+
+@app.command()
+def describe(
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="An experiment, a group of experiments, a method, a feature or a dataset.",
+            autocompletion=complete_entry,
+        ),
+    ],
+    params: Params = PARAMS,
+    configfile: Overlays = NO_FILES,
+) -> None:
+    """Print the options of an entry of params.yaml, and where each value is set.
+
+    For an experiment, print each option with its address for `dvc exp run -S`. For a method,
+    feature or dataset, print the meaning, type and value of each option.
+    """
+    from crossmodal.commands.describe import describe as run
+
+    run(name, params, configfile)
+
+
+@app.command("try")
+def try_(
+    name: Annotated[
+        str, typer.Argument(help="A method or a feature.", autocompletion=complete_entry)
+    ],
+    params: Params = PARAMS,
+    configfile: Overlays = NO_FILES,
+) -> None:
+    """Run a method or a feature on 50 rendered items, in seconds.
+
+    Errors are reported with file and line. Nothing is stored.
+    """
+    from crossmodal.commands.try_ import try_ as run
+
+    run(name, params, configfile)
+
+
+@app.command()
+def datasets(params: Params = PARAMS, configfile: Overlays = NO_FILES) -> None:
+    """List the datasets with their files, licence and next step."""
+    from crossmodal.commands.datasets import datasets as run
+
+    run(params, configfile)
+
+
+@cleaning.command()
+def raw(
+    dataset: Annotated[
+        str,
+        typer.Argument(help="Key of `datasets`; it is prepared.", autocompletion=complete_dataset),
+    ],
+    params: Params = PARAMS,
+    configfile: Overlays = NO_FILES,
+) -> None:
+    """Remove the published files of a prepared dataset to free disk space.
+
+    The prepared dataset must be complete and unchanged. No job runs again because of it; a job that
+    needs the files downloads them again.
+    """
+    from crossmodal.commands.clean import clean_raw as run
+
+    run(dataset, params, configfile)
+
+
+@app.command()
+def methods(params: Params = PARAMS, configfile: Overlays = NO_FILES) -> None:
+    """List the methods with their input, relevance, randomness and a summary."""
+    from crossmodal.commands.methods import methods as run
+
+    run(params, configfile)
+
+
+@app.command()
+def features(params: Params = PARAMS, configfile: Overlays = NO_FILES) -> None:
+    """List the features with their modality, shape, inputs and a summary."""
+    from crossmodal.commands.features import features as run
+
+    run(params, configfile)
+
+
+@app.command()
+def tables(params: Params = PARAMS, configfile: Overlays = NO_FILES) -> None:
+    """List the tables with their datasets, number of rows, suites and title."""
+    from crossmodal.commands.tables import tables as run
+
+    run(params, configfile)
+
+
+@app.command()
+def plan(
+    suite: Annotated[
+        str | None,
+        typer.Option(
+            help="Key of `suites`; by default the value of `suite`.",
+            autocompletion=completion("suites"),
+        ),
+    ] = None,
+    as_json: Json = False,
+    params: Params = PARAMS,
+    configfile: Overlays = NO_FILES,
+) -> None:
+    """Estimate run time, memory and disk of a suite, by phase.
+
+    Estimates come from measured jobs where there are any, else from the size of their inputs.
+    """
+    from crossmodal.commands.plan import plan as run
+
+    run(suite, as_json, params, configfile)
+
+
+@app.command()
+def pull(
+    outputs: Annotated[
+        list[str], typer.Argument(help="Outputs in dvc.lock, for example `features`; default: all.")
+    ] = [],  # noqa: B006 - Typer copies it
+) -> None:
+    """Pull outputs with DVC, and verify the checksum of each file against dvc.lock.
+
+    Afterwards `snakemake` and `dvc repro` run only the jobs of missing or outdated files.
+    """
+    from crossmodal.workflow.sharing import pull as run
+
+    run(outputs)
+
+
+@app.command()
+def why(
+    path: Annotated[Path, typer.Argument(help="An output, for example results/tables/all.md.")],
+) -> None:
+    """Print the provenance of an output: code, versions, device and inputs, down to raw files."""
+    from crossmodal.commands.why import why as run
+
+    run(path)

@@ -1,0 +1,132 @@
+"""Steps of the workflow that make tables, figures and pages; arguments are files."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from crossmodal.cli.arguments import Dataset, Output, Runs, Spec
+from crossmodal.cli.pipeline import PANEL
+
+app = typer.Typer()
+Run = Annotated[Path, typer.Argument(help="Embedding file of the run.")]
+
+
+@app.command("show_examples", rich_help_panel=PANEL)
+def show_examples(
+    spec: Spec,
+    output: Output,
+    embeddings: Annotated[list[Path], typer.Argument(help="Embedding file of each run.")],
+    dataset: Dataset,
+) -> None:
+    """Write an HTML page of queries with their first results, and of the worst failures."""
+    from crossmodal.steps.show_examples import show_examples as run
+
+    run(spec, output, embeddings, dataset)
+
+
+@app.command("average_curves", rich_help_panel=PANEL)
+def average_curves(
+    learning: Output,
+    precision: Output,
+    runs: Runs,
+    models: Annotated[Path, typer.Option(help="Folder of models.")],
+) -> None:
+    """Average the learning and precision-scope curves of an experiment over its seeds."""
+    from crossmodal.steps.average_curves import average_curves as run
+
+    run(learning, precision, runs, models)
+
+
+@app.command("draw_curves", rich_help_panel=PANEL)
+def draw_curves(
+    spec: Spec,
+    learning: Output,
+    precision: Output,
+    inputs: Annotated[
+        list[Path],
+        typer.Argument(help="Both averaged curves of each experiment; items.csv of each dataset."),
+    ],
+) -> None:
+    """Draw the learning and precision-scope curves of a table's experiments."""
+    from crossmodal.steps.draw_curves import draw_curves as run
+
+    run(spec, learning, precision, inputs)
+
+
+@app.command("draw_figure", rich_help_panel=PANEL)
+def draw_figure(
+    spec: Spec,
+    output: Output,
+    points: Output,
+    files: Annotated[list[Path], typer.Argument(help="Metrics, or learning curves.")],
+) -> None:
+    """Draw a metric of several experiments against an option or against the training time."""
+    from crossmodal.steps.draw_figure import draw_figure as run
+
+    run(spec, output, points, files)
+
+
+@app.command("draw_map", rich_help_panel=PANEL)
+def draw_map(
+    spec: Spec,
+    output: Output,
+    embeddings: Run,
+    items: Annotated[Path, typer.Argument(help="items.csv of the prepared dataset.")],
+) -> None:
+    """Draw the embeddings of test items of two labels in a plane."""
+    from crossmodal.steps.draw_map import draw_map as run
+
+    run(spec, output, embeddings, items)
+
+
+@app.command("draw_margins", rich_help_panel=PANEL)
+def draw_margins(
+    spec: Spec,
+    output: Output,
+    curve: Annotated[Path, typer.Argument(help="curve.csv of a run.")],
+) -> None:
+    """Draw the margins of a run by epoch: of all triplets, and by pair of categories."""
+    from crossmodal.steps.draw_margins import draw_margins as run
+
+    run(spec, output, curve)
+
+
+@app.command("draw_similarity", rich_help_panel=PANEL)
+def draw_similarity(spec: Spec, output: Output, embeddings: Run) -> None:
+    """Draw the matrix of scores between the first test items."""
+    from crossmodal.steps.draw_similarity import draw_similarity as run
+
+    run(spec, output, embeddings)
+
+
+@app.command(rich_help_panel=PANEL)
+def tabulate(spec: Spec, output: Output, numbers: Output, runs: Runs) -> None:
+    """Write a table of published and reproduced numbers, as Markdown and as CSV."""
+    from crossmodal.steps.tabulate import tabulate as run
+
+    run(spec, output, numbers, runs)
+
+
+@app.command(rich_help_panel=PANEL)
+def site(
+    spec: Spec,
+    output: Output,
+    deviations: Annotated[Path, typer.Argument(help="docs/deviations.md.")],
+) -> None:
+    """Write a web page of all tables, curves and facts of a suite."""
+    from crossmodal.steps.site import site as run
+
+    run(spec, output, deviations)
+
+
+@app.command(rich_help_panel=PANEL)
+def merge(
+    page: Output,
+    metrics: Output,
+    tables: Annotated[list[Path], typer.Argument(help="Markdown of each table.")],
+) -> None:
+    """Join the tables of a suite on one page, and their numbers in one JSON file."""
+    from crossmodal.steps.merge import merge as run
+
+    run(page, metrics, tables)
