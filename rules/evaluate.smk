@@ -13,7 +13,8 @@ rule evaluate:
     input:
         "embeddings/{experiment}/seed{seed}.h5",
     output:
-        "results/runs/{experiment}/seed{seed}.json",
+        metrics="results/runs/{experiment}/seed{seed}.json",
+        queries="results/runs/{experiment}/seed{seed}.npz",
     log:
         "logs/evaluate/{experiment}/seed{seed}.log",
     benchmark:
@@ -26,7 +27,7 @@ rule evaluate:
         command="evaluate",
         spec=JOBS.evaluate,
     shell:
-        "python -m crossmodal {params.command:q} {params.spec:q} {output:q}"
+        "python -m crossmodal {params.command:q} {params.spec:q} {output.metrics:q}"
         " --embeddings {input:q} --seed {wildcards.seed:q} 2>&1 | tee {log:q}"
 
 
@@ -37,7 +38,8 @@ rule evaluate_posteriors:
         model=rules.train.output.model,
         facts=rules.train.output.facts,
     output:
-        "results/posteriors/{experiment}/seed{seed}.json",
+        metrics="results/posteriors/{experiment}/seed{seed}.json",
+        queries="results/posteriors/{experiment}/seed{seed}.npz",
     log:
         "logs/evaluate/{experiment}/seed{seed}.posteriors.log",
     benchmark:
@@ -50,14 +52,15 @@ rule evaluate_posteriors:
         spec=JOBS.evaluate_posteriors,
         dataset=JOBS.dataset,
     shell:
-        "python -m crossmodal evaluate_posteriors {params.spec:q} {output:q}"
+        "python -m crossmodal evaluate_posteriors {params.spec:q} {output.metrics:q}"
         " --model {input.model:q} --dataset data/prepared/{params.dataset:q}"
         " --features features/{params.dataset:q} 2>&1 | tee {log:q}"
 
 
 use rule evaluate as evaluate_intra_modal with:
     output:
-        "results/intra_modal/{experiment}/seed{seed}.json",
+        metrics="results/intra_modal/{experiment}/seed{seed}.json",
+        queries="results/intra_modal/{experiment}/seed{seed}.npz",
     log:
         "logs/evaluate/{experiment}/seed{seed}.intra_modal.log",
     benchmark:
@@ -180,6 +183,7 @@ use rule draw_curves as draw_similarity with:
 rule tabulate:
     input:
         runs=JOBS.table_runs,
+        queries=JOBS.table_queries,
         figures=JOBS.table_figures,
         published=local("src/crossmodal/published/retrieval.csv"),
     output:

@@ -83,9 +83,28 @@ def test_the_spread_of_chance_is_that_of_many_draws():
     images = Pool(np.zeros((40, 1)), np.arange(40))
     captions = Pool(np.zeros((200, 1)), np.arange(40).repeat(5))
     draws = [controls(captions, images, seed)["random"] for seed in range(200)]
-    spread = spread_of_chance(captions, images)
+    spread = spread_of_chance(captions, images, np.ones(200, int))
     assert spread.keys() == {"R@1", "R@5", "R@10"}
-    for name, found in spread.items():
+    for name, error in spread.items():
         p = int(name[2:]) / 40
-        assert found == pytest.approx(100 * np.sqrt(p * (1 - p) / 200), rel=0.25)
-        assert found == pytest.approx(np.std([draw[name] for draw in draws]), rel=0.3)
+        assert error == pytest.approx(100 * np.sqrt(p * (1 - p) / 200))
+        assert error == pytest.approx(np.std([draw[name] for draw in draws]), rel=0.2)
+
+
+def test_spread_of_chance_of_average_precision_is_that_of_draws(rng):
+    """Classes of different sizes: their expected precision differs, which is no noise."""
+    labels = np.eye(2, dtype=bool)[(np.arange(40) < 4).astype(int)]
+    pool = Pool(np.zeros((40, 1)), np.arange(40), labels)
+    spread = spread_of_chance(pool, pool, labels.sum(axis=0)[labels.argmax(axis=1)])
+    draws = [controls(pool, pool, seed)["random"] for seed in range(300)]
+    for name in ("mAP", "mAP@50", "mAP@100"):
+        assert spread[name] == pytest.approx(np.std([draw[name] for draw in draws]), rel=0.2)
+
+
+def test_spread_of_chance_counts_a_query_without_its_item_as_sure():
+    queries, gallery = (
+        Pool(np.zeros((2, 1)), np.array([1, 9])),
+        Pool(np.zeros((4, 1)), np.arange(4)),
+    )
+    spread = spread_of_chance(queries, gallery, np.ones(2, int))
+    assert spread["R@1"] == pytest.approx(100 * np.sqrt(0.25 * 0.75) / 2)

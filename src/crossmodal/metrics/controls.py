@@ -7,7 +7,9 @@ shows at once.
 import numpy as np
 
 from crossmodal.metrics.blocks import ScoreRows
+from crossmodal.metrics.random_ranking import precision_error, recall_error
 from crossmodal.metrics.retrieval import (
+    CUTOFFS,
     RECALL_DEPTHS,
     Pool,
     per_query,
@@ -18,7 +20,7 @@ from crossmodal.metrics.retrieval import (
 
 
 def controls(queries: Pool, gallery: Pool, seed: int) -> dict[str, dict[str, float]]:
-    """Metrics of the scorers.
+    """Return the metrics of the scorers.
 
     Args:
         queries: What is asked; the embeddings are not read.
@@ -37,24 +39,31 @@ def controls(queries: Pool, gallery: Pool, seed: int) -> dict[str, dict[str, flo
     }
 
 
-def spread_of_chance(queries: Pool, gallery: Pool) -> dict[str, float]:
-    """Standard errors of random scores' metrics, as means over this many queries.
+def spread_of_chance(queries: Pool, gallery: Pool, relevant: np.ndarray) -> dict[str, float]:
+    """Return the standard errors of random scores' metrics, as means over this many queries.
 
     Args:
         queries: See `controls`.
         gallery: See `controls`.
+        relevant: Documents that share a label with each query, (q,); not read without labels.
 
     Returns:
         Of 'mAP', 'mAP@R' and 'R@K', in the units of `summary`.
     """
-    values = per_query(queries, gallery, scorers(queries, gallery, seed=0)["random"])
-    named = {f"m{name}": v for name, v in values.items() if name.startswith("AP")}
-    named |= {f"R@{k}": 100 * values[f"R@{k}"] for k in RECALL_DEPTHS}
-    return {name: float(v.std() / len(v) ** 0.5) for name, v in named.items()}
+    items, counts = np.unique(gallery.items, return_counts=True)
+    place = np.minimum(np.searchsorted(items, queries.items), len(items) - 1)
+    own = np.where(items[place] == queries.items, counts[place], 0)
+    documents = len(gallery)
+    errors = {f"R@{k}": 100 * recall_error(own, documents, k) for k in RECALL_DEPTHS}
+    if queries.labels is not None:
+        ranked = np.full(len(queries), documents)
+        errors["mAP"] = precision_error(relevant, ranked)
+        errors |= {f"mAP@{r}": precision_error(relevant, ranked, r) for r in CUTOFFS}
+    return errors
 
 
 def scorers(queries: Pool, gallery: Pool, seed: int) -> dict[str, ScoreRows]:
-    """A perfect, a random and a constant scorer; see `controls`."""
+    """Return a perfect, a random and a constant scorer; see `controls`."""
 
     def perfect(rows: slice) -> np.ndarray:
         scores = 2 * same_item(queries, gallery, rows).astype(np.float32)

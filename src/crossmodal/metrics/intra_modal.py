@@ -1,69 +1,70 @@
 """Intra-modal retrieval: the query is itself part of the gallery."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from crossmodal.metrics.blocks import BLOCK_BYTES, ScoreRows, over_scores
-from crossmodal.metrics.controls import scorers
-from crossmodal.metrics.ranking import average_precision
+from crossmodal.metrics.random_ranking import precision_error
+from crossmodal.metrics.ranking import average_precision, counts
 from crossmodal.metrics.retrieval import Pool, same_item, shares_label
 
-CUTOFFS = (50,)  # R of each mAP@R
+CUTOFFS = (50,)  # R of each AP@R
 
 
-def intra_modal(
+def per_row(
     pool: Pool,
     score_rows: ScoreRows,
     *,
     cutoffs: Sequence[int] = CUTOFFS,
     block_bytes: int = BLOCK_BYTES,
-) -> dict[str, float]:
-    """Metrics of every row as a query among the rows of all other items.
+) -> dict[str, np.ndarray]:
+    """Return the metrics of every row as a query among the rows of all other items.
 
     Rows of the query's own item stand last and are not relevant, which leaves them out exactly.
 
     Args:
         pool: Queries and gallery, with labels.
         score_rows: Scores (rows, n) of the queries in a slice against the pool.
-        cutoffs: R of each mAP@R.
+        cutoffs: R of each AP@R.
         block_bytes: See `over_scores`.
 
     Returns:
-        'mAP' and 'mAP@R' in 0..1, 'queries' and 'gallery'.
+        'AP', 'AP@R', 'relevant', the number of documents sharing a label, and 'own', the number of
+        rows left out, each (n,).
 
     Raises:
         CrossmodalError: If a score is NaN.
     """
 
-    values = _per_row(pool, score_rows, cutoffs, block_bytes)
-    metrics = {name: float(value.mean()) for name, value in values.items()}
-    return metrics | {"queries": float(len(pool)), "gallery": float(len(pool))}
-
-
-def spread_of_chance(pool: Pool) -> dict[str, float]:
-    """Standard errors of random scores' mAP and mAP@50, as means over this many rows.
-
-    Args:
-        pool: See `intra_modal`.
-    """
-    values = _per_row(pool, scorers(pool, pool, seed=0)["random"])
-    return {name: float(v.std() / len(v) ** 0.5) for name, v in values.items()}
-
-
-def _per_row(
-    pool: Pool,
-    score_rows: ScoreRows,
-    cutoffs: Sequence[int] = CUTOFFS,
-    block_bytes: int = BLOCK_BYTES,
-) -> dict[str, np.ndarray]:
-    """Metrics (n,) of each row; see `intra_modal`."""
-
     def measure(rows: slice, scores: np.ndarray) -> dict[str, np.ndarray]:
         own = same_item(pool, pool, rows)
         scores = np.where(own, -np.inf, scores)
         relevant = shares_label(pool, pool, rows) & ~own
-        values = {"mAP": average_precision(scores, relevant)}
-        return values | {f"mAP@{r}": average_precision(scores, relevant, r) for r in cutoffs}
+        values = {"AP": average_precision(scores, relevant)}
+        values |= {f"AP@{r}": average_precision(scores, relevant, r) for r in cutoffs}
+        return values | {"relevant": counts(relevant), "own": counts(own)}
 
     return over_scores(measure, score_rows, len(pool), len(pool), block_bytes=block_bytes)
+
+
+def summary(values: Mapping[str, np.ndarray]) -> dict[str, float]:
+    """Return means over rows: 'mAP' and 'mAP@R' in 0..1, 'queries' and 'gallery'.
+
+    Args:
+        values: From `per_row`.
+    """
+    metrics = {f"m{name}": float(v.mean()) for name, v in values.items() if name.startswith("AP")}
+    rows = float(len(values["AP"]))
+    return metrics | {"queries": rows, "gallery": rows}
+
+
+def spread_of_chance(values: Mapping[str, np.ndarray]) -> dict[str, float]:
+    """Return the standard errors of random scores' mAP and mAP@R, as means over this many rows.
+
+    Args:
+        values: From `per_row`, of any scores.
+    """
+    relevant, documents = values["relevant"], len(values["own"]) - values["own"]
+    errors = {f"mAP@{r}": precision_error(relevant, documents, r) for r in CUTOFFS}
+    return {"mAP": precision_error(relevant, documents)} | errors

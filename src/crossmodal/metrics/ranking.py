@@ -175,7 +175,7 @@ def _average_precision_at(depth: int, scores: np.ndarray, relevant: np.ndarray) 
     found = np.arange(fewest, most + 1)  # relevant ones among them, hypergeometric
     total = _precision_sum(scores[above], scores[hits])
     total = total + _group_sum(len(above), len(hits), slots, found)
-    chance = _hypergeometric(found, len(tied), tied_hits, slots)
+    chance = hypergeometric(found, len(tied), tied_hits, slots)
     return chance @ (total / np.maximum(len(hits) + found, 1))
 
 
@@ -210,11 +210,18 @@ def _group_sum(
     return hits / size * ((hits_before + 1) * reciprocals + share * weighted)
 
 
-def _hypergeometric(found: np.ndarray, tied: int, hits: int, slots: int) -> np.ndarray:
-    """Probability of each of all possible numbers `found` of hits in `slots` draws."""
-    wrong, missed = tied - hits, slots - found
+def hypergeometric(drawn: np.ndarray, documents: int, hits: int, slots: int) -> np.ndarray:
+    """Return the probability (d,) of each number of hits in `slots` draws without replacement.
+
+    Args:
+        drawn: All possible numbers, (d,).
+        documents: Documents that are drawn from.
+        hits: Relevant ones among them.
+        slots: Draws.
+    """
+    wrong, missed = documents - hits, slots - drawn
     # C(n, k) is 1 / ((n + 1) B(n - k + 1, k + 1)); constants cancel.
-    logarithm = -betaln(hits - found + 1, found + 1) - betaln(wrong - missed + 1, missed + 1)
+    logarithm = -betaln(hits - drawn + 1, drawn + 1) - betaln(wrong - missed + 1, missed + 1)
     weight = np.exp(logarithm - logarithm.max())
     return weight / weight.sum()
 

@@ -1,6 +1,6 @@
 """All metrics of one run, from its embeddings."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +12,14 @@ from crossmodal.learning.method import Direction
 from crossmodal.metrics.controls import controls, spread_of_chance
 from crossmodal.metrics.retrieval import per_query, rsum, summary
 from crossmodal.models.embedding_file import Embedded, read_embeddings
+from crossmodal.reporting.query_values import SUFFIX, QueryValues, write_query_values
 from crossmodal.workflow.records import verified
 
 SCOPES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)  # of the curve of CMOLRS's figure 3
 
 
 def evaluate(spec: dict[str, Any], output: Path, embeddings: Path, seed: int) -> None:
-    """Write the metrics of one run as JSON.
+    """Write the metrics of one run as JSON, and the values of each test query beside it.
 
     Keys: `test` and `validation`, each direction -> metric -> value; `precision_scope`, direction
     -> scope -> precision on the test split, relevant being what shares a label or, without labels,
@@ -29,7 +30,7 @@ def evaluate(spec: dict[str, Any], output: Path, embeddings: Path, seed: int) ->
 
     Args:
         spec: `code`, a hash of the source; what else is in it is not read.
-        output: The JSON file.
+        output: The JSON file; *.npz beside it is that of `write_query_values`.
         embeddings: Embedding file of the run.
         seed: Seeds the random control.
 
@@ -38,14 +39,20 @@ def evaluate(spec: dict[str, Any], output: Path, embeddings: Path, seed: int) ->
     """
     read = verified([embeddings])
     embedded = read_embeddings(embeddings)
-    validation, test, precision, share, spread = {}, {}, {}, {}, {}
+    validation, test, precision, share, spread, per_direction = {}, {}, {}, {}, {}, {}
     bounds: dict[str, dict[str, dict[str, float]]] = {}
     for direction in embedded.directions():
         key = "-to-".join(direction)
-        validation[key], *_ = _measure(embedded, "validation", direction)
-        test[key], precision[key], share[key] = _measure(embedded, "test", direction, SCOPES)
         pools = [embedded.splits["test"][modality] for modality in direction]
-        spread[key] = spread_of_chance(*pools)
+        validation[key] = summary(*_measure(embedded, "validation", direction))
+        scopes = [scope for scope in SCOPES if scope <= len(pools[1])]
+        values, documents = _measure(embedded, "test", direction, scopes)
+        test[key] = summary(values, documents)
+        precision[key] = dict(zip(scopes, values["precision"].mean(axis=0).tolist(), strict=True))
+        share[key] = float(values["relevant"].mean() / documents)
+        spread[key] = spread_of_chance(*pools, values["relevant"])
+        ids = np.array(embedded.ids[direction[0]])
+        per_direction[key] = QueryValues(ids, pools[0].items, values)
         for scorer, metrics in controls(*pools, seed).items():
             bounds.setdefault(scorer, {})[key] = metrics
     result = {
@@ -59,24 +66,20 @@ def evaluate(spec: dict[str, Any], output: Path, embeddings: Path, seed: int) ->
         "test_items": len(np.unique(pools[0].items)),
         "spread_of_chance": spread,
     }
+    write_query_values(output.with_suffix(SUFFIX), per_direction)
     write_json(output, result)
 
 
 def _measure(
     embedded: Embedded, split: str, direction: Direction, scopes: Sequence[int] = ()
-) -> tuple[dict[str, float], dict[int, float], float]:
-    """Metrics of one direction, and the precision by scope, as far as the gallery goes, and by
-    chance.
-    """
+) -> tuple[dict[str, np.ndarray], int]:
+    """Return the values of each query of one direction, and the number of documents."""
     queries, gallery = (embedded.splits[split][modality] for modality in direction)
-    scopes = [scope for scope in scopes if scope <= len(gallery)]
-    values = per_query(queries, gallery, embedded.scorer(split, *direction), scopes=scopes)
-    means = values["precision"].mean(axis=0).tolist() if scopes else []
-    by_chance = float(values["relevant"].mean() / len(gallery))
-    return summary(values, len(gallery)), dict(zip(scopes, means, strict=True)), by_chance
+    scorer = embedded.scorer(split, *direction)
+    return per_query(queries, gallery, scorer, scopes=scopes), len(gallery)
 
 
-def summarise(metrics: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
+def summarise(metrics: Mapping[str, dict[str, float]]) -> dict[str, dict[str, float]]:
     """Add what belongs to both directions: `average` of each mAP, `both` with rsum.
 
     Args:
@@ -87,5 +90,5 @@ def summarise(metrics: dict[str, dict[str, float]]) -> dict[str, dict[str, float
 
 
 def average(first: dict[str, float], second: dict[str, float]) -> dict[str, float]:
-    """Mean of each mAP of two directions."""
+    """Return the mean of each mAP of two directions."""
     return {m: (first[m] + second[m]) / 2 for m in first if m.startswith("mAP")}

@@ -9,14 +9,17 @@ from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import write_json
 from crossmodal.io.provenance import provenance
 from crossmodal.metrics.controls import scorers
-from crossmodal.metrics.intra_modal import intra_modal, spread_of_chance
+from crossmodal.metrics.intra_modal import per_row, spread_of_chance, summary
 from crossmodal.models.embedding_file import read_embeddings
+from crossmodal.reporting.query_values import SUFFIX, QueryValues, write_query_values
 from crossmodal.steps.evaluate import average
 from crossmodal.workflow.records import verified
 
 
 def evaluate_intra_modal(spec: dict[str, Any], output: Path, embeddings: Path, seed: int) -> None:
-    """Write the metrics of the test split as JSON: table V of Wu et al. 2020.
+    """Write the metrics of the test split as JSON, and the values of each query beside it.
+
+    They are those of table V of Wu et al. 2020.
 
     Keys: `test`, '<modality>-to-<modality>' -> metric -> value; `controls`, scorer -> the same;
     `test_items`, their number; `spread_of_chance`, '<modality>-to-<modality>' -> metric -> standard
@@ -24,7 +27,7 @@ def evaluate_intra_modal(spec: dict[str, Any], output: Path, embeddings: Path, s
 
     Args:
         spec: `code`, a hash of the source; what else is in it is not read.
-        output: The JSON file.
+        output: The JSON file; *.npz beside it is that of `write_query_values`.
         embeddings: Embedding file of the run.
         seed: Seeds the random control.
 
@@ -38,21 +41,25 @@ def evaluate_intra_modal(spec: dict[str, Any], output: Path, embeddings: Path, s
             f"{embeddings}: intra-modal relevance is a shared label, so it needs a dataset with "
             "labels and a method for categories"
         )
-    found: dict[str, dict[str, Any]] = {}
-    spread = {}
+    metrics: dict[str, dict[str, dict[str, float]]] = {}
+    spread, per_direction = {}, {}
     for modality, pool in embedded.splits["test"].items():
-        spread[f"{modality}-to-{modality}"] = spread_of_chance(pool)
-        own = {"test": embedded.scorer("test", modality, modality)}
-        for name, score_rows in (own | scorers(pool, pool, seed)).items():
-            found.setdefault(name, {})[f"{modality}-to-{modality}"] = intra_modal(pool, score_rows)
-    for metrics in found.values():
-        metrics["average"] = average(*metrics.values())
+        key = f"{modality}-to-{modality}"
+        values = per_row(pool, embedded.scorer("test", modality, modality))
+        metrics.setdefault("test", {})[key] = summary(values)
+        spread[key] = spread_of_chance(values)
+        per_direction[key] = QueryValues(np.array(embedded.ids[modality]), pool.items, values)
+        for name, score_rows in scorers(pool, pool, seed).items():
+            metrics.setdefault(name, {})[key] = summary(per_row(pool, score_rows))
+    for directions in metrics.values():
+        directions["average"] = average(*directions.values())
     result = {
         "model": embedded.facts,
         "made": provenance(spec, read),
-        "test": found.pop("test"),
-        "controls": found,
+        "test": metrics.pop("test"),
+        "controls": metrics,
         "test_items": len(np.unique(pool.items)),
         "spread_of_chance": spread,
     }
+    write_query_values(output.with_suffix(SUFFIX), per_direction)
     write_json(output, result)

@@ -3,12 +3,17 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from crossmodal.data.prepared import SPLITS
 from crossmodal.io.files import write_json
 from crossmodal.io.provenance import provenance
-from crossmodal.learning.method import Run
+from crossmodal.learning.contract import score
+from crossmodal.learning.method import Direction, Method, Run
 from crossmodal.learning.posteriors import Posteriors
-from crossmodal.learning.selection import direction_metrics, pools
+from crossmodal.learning.selection import directions, pools
+from crossmodal.metrics.retrieval import Pool, per_query, summary
+from crossmodal.reporting.query_values import SUFFIX, QueryValues, write_query_values
 from crossmodal.steps.embed import open_run
 from crossmodal.steps.evaluate import summarise
 
@@ -16,14 +21,14 @@ from crossmodal.steps.evaluate import summarise
 def evaluate_posteriors(
     spec: dict[str, Any], output: Path, folder: Path, features: Path, model: Path
 ) -> None:
-    """Write the metrics of one run as JSON.
+    """Write the metrics of one run as JSON, and the values of each test query beside it.
 
     Keys: `test` and `validation`, each direction -> metric -> value; `model`, the facts of the run;
     `made`, the provenance of these metrics.
 
     Args:
         spec: As `embed` takes it.
-        output: The JSON file.
+        output: The JSON file; *.npz beside it is that of `write_query_values`.
         folder: Folder of the prepared dataset.
         features: Folder of the dataset's features.
         model: model.safetensors in its model folder.
@@ -37,8 +42,28 @@ def evaluate_posteriors(
     posteriors.fit(
         splits["train"], splits["validation"], Run(fitted.facts["seed"], label=str(model.parent))
     )
-    found = {}
+    metrics: dict[str, dict[str, dict[str, float]]] = {}
+    per_direction = {}
     for name in ("validation", "test"):
-        metrics = direction_metrics(posteriors, pools(posteriors, splits[name]))
-        found[name] = summarise({"-to-".join(pair): m for pair, m in metrics.items()})
-    write_json(output, {**found, "model": fitted.facts, "made": provenance(spec, read)})
+        embedded = pools(posteriors, splits[name])
+        for pair in directions([*embedded]):
+            key, values = "-to-".join(pair), _per_query(posteriors, embedded, pair)
+            metrics.setdefault(name, {})[key] = summary(values, len(embedded[pair[1]]))
+            if name == "test":
+                ids = np.array(splits[name].views[pair[0]].ids)
+                per_direction[key] = QueryValues(ids, embedded[pair[0]].items, values)
+    write_query_values(output.with_suffix(SUFFIX), per_direction)
+    parts = {name: summarise(part) for name, part in metrics.items()}
+    write_json(output, {**parts, "model": fitted.facts, "made": provenance(spec, read)})
+
+
+def _per_query(
+    method: Method, embedded: dict[str, Pool], direction: Direction
+) -> dict[str, np.ndarray]:
+    """Return the values of each query of one direction."""
+    queries, gallery = (embedded[modality] for modality in direction)
+
+    def score_rows(rows: slice) -> np.ndarray:
+        return score(method, queries.embeddings[rows], gallery.embeddings, direction)
+
+    return per_query(queries, gallery, score_rows)

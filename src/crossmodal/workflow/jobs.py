@@ -110,6 +110,10 @@ class Jobs(FitJobs):
         further = self._runs(table.experiments, POSTERIORS) if "posteriors" in table.readout else []
         return self._runs(table.experiments, RUNS[table.retrieval]) + further
 
+    def table_queries(self, wildcards: Wildcards) -> list[str]:
+        """Return the values per query beside the metrics of all runs that a table shows."""
+        return [run.removesuffix(".json") + ".npz" for run in self.table_runs(wildcards)]
+
     def table_figures(self, wildcards: Wildcards) -> list[str]:
         """Figures below a table."""
         names = self.params.tables[wildcards.table].drawn(wildcards.table)

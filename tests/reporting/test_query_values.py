@@ -1,0 +1,42 @@
+import json
+
+import numpy as np
+import pytest
+
+from crossmodal.errors import CrossmodalError
+from crossmodal.models.embedding_file import read_embeddings
+from crossmodal.reporting.query_values import QueryValues, read_query_values, write_query_values
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+def test_query_values_average_to_the_metrics(run_toy, labelled):
+    run = run_toy(labelled)
+    test = json.loads(run.metrics.read_text())["test"]
+    embedded = read_embeddings(run.embeddings)
+    directions = read_query_values(run.metrics.with_suffix(".npz"))
+    assert directions.keys() == {"image-to-text", "text-to-image"}
+    for name, queries in directions.items():
+        modality = name.split("-to-")[0]
+        assert queries.ids.tolist() == embedded.ids[modality]
+        assert (queries.items == embedded.splits["test"][modality].items).all()
+        means = {metric: values.mean() for metric, values in queries.metrics().items()}
+        assert ("mAP" in means) == labelled
+        assert means == pytest.approx({metric: test[name][metric] for metric in means})
+
+
+def test_query_values_of_five_captions_are_compact(rng, tmp_path):
+    queries, hit = 5000, rng.random(5000) < 0.5
+    values = {f"R@{k}": hit.astype(float) for k in (1, 5, 10)}
+    values |= {"rank": rng.integers(1, 1000, queries).astype(float)}
+    ids = np.array([f"{item:010d}#{item % 5}" for item in range(queries)])
+    path = tmp_path / "seed0.npz"
+    write_query_values(path, {"a-to-b": QueryValues(ids, np.arange(queries) // 5, values)})
+    assert path.stat().st_size < 50_000
+    assert (read_query_values(path)["a-to-b"].values["rank"] == values["rank"]).all()
+
+
+def test_query_values_cut_short_are_refused(run_toy):
+    path = run_toy().metrics.with_suffix(".npz")
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(CrossmodalError, match=r"seed0\.npz: corrupt.*delete it"):
+        read_query_values(path)
