@@ -187,8 +187,9 @@ rule tabulate:
         figures=JOBS.table_figures,
         published=local("src/crossmodal/published/retrieval.csv"),
     output:
-        table("results/tables/{table}.md", "page"),
-        table("results/tables/{table}.csv", "numbers"),
+        page=table("results/tables/{table}.md", "page"),
+        numbers=table("results/tables/{table}.csv", "numbers"),
+        latex="results/tables/{table}.tex",
     log:
         "logs/evaluate/{table}/table.log",
     conda:
@@ -199,7 +200,7 @@ rule tabulate:
         spec=JOBS.tabulate,
     shell:
         "printf %s {params.spec:q}"
-        " | python -m crossmodal tabulate - {output:q} {input.runs:q} 2>&1 | tee {log:q}"
+        " | python -m crossmodal tabulate - {output.page:q} {output.numbers:q} {input.runs:q} 2>&1 | tee {log:q}"
 
 
 rule merge:

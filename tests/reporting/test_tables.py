@@ -7,8 +7,9 @@ import pytest
 from crossmodal.config.experiment import Experiment
 from crossmodal.config.table import Cited, Table
 from crossmodal.data.changes import Changes
-from crossmodal.reporting.rows import Cell, make_rows
-from crossmodal.reporting.tables import COLUMNS, LINE, to_csv, to_markdown
+from crossmodal.reporting.estimates import Estimate
+from crossmodal.reporting.rows import Cell, Row, make_rows
+from crossmodal.reporting.tables import COLUMNS, LEGEND, LINE, best, to_csv, to_markdown
 
 DIRECTIONS = ("image-to-text", "text-to-image")
 METRICS = ["mAP", "R@1", "MedR", "rsum"]
@@ -89,6 +90,37 @@ def test_a_cell_has_mean_spread_and_difference_over_seeds(seed):
     assert cell.reproduced == pytest.approx(np.mean(values))
     assert cell.spread == pytest.approx(np.std(values, ddof=1))
     assert cell.difference == pytest.approx(np.mean(values) - 0.4)
+
+
+def drawn_rows(rng, errors, *names):
+    """Rows of a column whose differences from the first have these values and errors."""
+    shared = rng.standard_normal(2000)
+    rows = []
+    for name, (value, error) in zip(names, errors, strict=True):
+        draws = {0: value + shared + error * rng.standard_normal(2000)}
+        cell = Cell("R@1", None, [value], estimate=Estimate({0: value}, draws))
+        rows.append(Row(name, name, "toy", {("a-to-b", "R@1"): cell}, test=("toy",)))
+    return rows
+
+
+def test_bold_is_what_a_paired_bootstrap_does_not_tell_apart(rng):
+    rows = drawn_rows(rng, [(30, 0), (29, 1), (27, 1), (29.9, 0.01)], "best", "near", "far", "sure")
+    assert best(rows, ("a-to-b", "R@1")) == {"best", "near"}
+    # the error of each row alone, 1, tells nothing apart
+    assert rows[0].cells["a-to-b", "R@1"].show_reproduced() == "30.0 (1.0)"
+
+
+def test_bold_is_corrected_for_the_length_of_the_column(rng):
+    errors = [(30, 0), (27.8, 1), *[(30 - 0.01 * i, 1) for i in range(20)]]
+    names = [f"row{i}" for i in range(22)]
+    assert "row1" not in best(drawn_rows(rng, errors[:2], *names[:2]), ("a-to-b", "R@1"))
+    assert "row1" in best(drawn_rows(rng, errors, *names), ("a-to-b", "R@1"))
+
+
+def test_the_legend_explains_errors_where_there_are_some(rng, two):
+    table, rows = two
+    assert LEGEND not in to_markdown(table, rows)
+    assert LEGEND in to_markdown(table, drawn_rows(rng, [(30, 0)], "best"))
 
 
 def test_one_seed_has_no_spread():

@@ -43,9 +43,14 @@ def test_a_run_becomes_a_table_of_published_next_to_reproduced_numbers(run_toy, 
     assert float(line["difference"]) == pytest.approx(test["image-to-text"]["mAP"] - 0.203)
     assert float(lines["toy", "both", "rsum"]["reproduced"]) == test["both"]["rsum"]
     assert lines["toy", "both", "rsum"]["published"] == ""
-    shown = f"| CCA | 1 (deterministic) | 0.203 | {test['image-to-text']['mAP']:.3f} |"
+    error = float(line["error"])
+    assert 0.01 < error < 0.1
+    shown = (
+        f"| CCA | 1 (deterministic) | 0.203 | {test['image-to-text']['mAP']:.3f} ({error:.3f}) |"
+    )
     text = output.read_text(encoding="utf-8")
     assert shown in text
+    assert "\\toprule" in output.with_suffix(".tex").read_text(encoding="utf-8")
     assert text.startswith("## Toy\n\n`toy` has fewer items.\n\n`toy`: ")
 
 
@@ -83,6 +88,7 @@ def test_each_readout_has_its_columns_and_the_published_number_is_of_the_own_one
     run = run_toy()
     metrics = json.loads(run.metrics.read_text())
     metrics["test"]["image-to-text"]["mAP"] = 0.987
+    run.metrics.with_suffix(".npz").unlink()  # as of runs that were kept without it
     posteriors = tmp_path / "results/posteriors/toy/seed0.json"
     posteriors.parent.mkdir(parents=True)
     posteriors.write_text(json.dumps(metrics))

@@ -43,7 +43,7 @@ def run(run_toy, tmp_path, monkeypatch):
         "departures": [],
         "figures": {},
     }
-    outputs = [f"results/tables/toy.{kind}" for kind in ("md", "csv")]
+    outputs = [f"results/tables/toy.{kind}" for kind in ("md", "csv", "tex")]
 
     def job(rule, outputs, log="", spec=None, **inputs):
         return Job(

@@ -4,21 +4,24 @@ The draws of all numbers of a table are one matrix product, of how often each it
 sums of its values; the same draws serve all of them, so that differences are paired.
 """
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterator, Mapping
+from typing import TypeVar
 
 import numpy as np
+
+Name = TypeVar("Name", bound=Hashable)
 
 DRAWS, SEED = 2000, 0
 BLOCK_BYTES = 64 * 2**20
 
 
 def resampled_means(
-    items: Mapping[str, np.ndarray],
-    values: Mapping[str, np.ndarray],
+    items: Mapping[Name, np.ndarray],
+    values: Mapping[Name, np.ndarray],
     *,
     draws: int = DRAWS,
     seed: int = SEED,
-) -> dict[str, np.ndarray]:
+) -> dict[Name, np.ndarray]:
     """Return means of values per query over items drawn with replacement.
 
     Args:
@@ -44,7 +47,7 @@ def resampled_means(
     return {name: parts[i] / divisors[:, i, None] for i, name in enumerate(items)}
 
 
-def _drawn(items: int, draws: int, seed: int):
+def _drawn(items: int, draws: int, seed: int) -> Iterator[np.ndarray]:
     """Yield how often each item is drawn, (some draws, items), in bounded memory."""
     generator = np.random.default_rng(seed)
     size = max(1, BLOCK_BYTES // (8 * items))

@@ -1,9 +1,10 @@
 """Rows of tables: published next to reproduced numbers, from the metrics of runs."""
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import compress
 from statistics import mean, stdev
+from types import MappingProxyType
 from typing import Any
 
 from crossmodal.config.experiment import Experiment
@@ -11,6 +12,8 @@ from crossmodal.config.published_numbers import Number, Place, Published, publis
 from crossmodal.config.table import Table
 from crossmodal.learning.plateau import LEFT, STEPS
 from crossmodal.reporting.costs import COSTS, MEMORY, TIME, costs
+from crossmodal.reporting.estimates import Estimate
+from crossmodal.reporting.item_draws import Draws
 from crossmodal.reporting.starts import OUTCOMES, RSUM, STARTS, outcome
 
 DECIMALS = {"mAP": 3, "R@": 1, "rsum": 1, "MedR": 1, "MeanR": 1}
@@ -28,12 +31,14 @@ class Cell:
         published: As printed in the paper.
         values: One per seed; empty if it was not run.
         note: On the published number.
+        estimate: The same values by seed, with their errors over test items.
     """
 
     metric: str
     published: float | None
     values: list[float]
     note: str = ""
+    estimate: Estimate = field(default=Estimate({}), compare=False)
 
     @property
     def reproduced(self) -> float | None:
@@ -57,10 +62,16 @@ class Cell:
         digits = next(d for prefix, d in DECIMALS.items() if self.metric.startswith(prefix))
         return "" if value is None else f"{value:{sign}.{digits}f}"
 
+    @property
+    def error(self) -> float | None:
+        """Standard error over test items."""
+        return self.estimate.error
+
     def show_reproduced(self) -> str:
-        """Mean and spread."""
+        """Return the mean, the spread over seeds, and the error over test items in parentheses."""
         spread = "" if self.spread is None else f" ± {self.show(self.spread)}"
-        return self.show(self.reproduced) + spread
+        error = "" if self.error is None else f" ({self.show(self.error)})"
+        return self.show(self.reproduced) + spread + error
 
 
 @dataclass(frozen=True)
@@ -102,6 +113,7 @@ def make_rows(
     experiments: dict[str, Experiment],
     runs: dict[str, list[dict[str, Any]]],
     deterministic: Collection[str] = (),
+    draws: Mapping[str, dict[int, Draws]] = MappingProxyType({}),
 ) -> list[Row]:
     """Rows of a table: its experiments, what is only cited, the controls of each dataset and
     protocol, then the reference rows.
@@ -112,6 +124,8 @@ def make_rows(
         runs: Metrics of each experiment's seeds, from `evaluate` or `evaluate_intra_modal`; an
             experiment without any has empty cells.
         deterministic: Experiments whose seed makes no difference.
+        draws: Bootstrap draws by experiment and seed, in the order of its runs, where all its runs
+            have some.
     """
     rows, controls = [], {}
     for name in table.experiments:
@@ -122,6 +136,9 @@ def make_rows(
         results = [metrics_of(run, table.metrics) for run in runs[name]]
         published = _comparable(spec.published, set(results[0]))
         cells = _cells(table, published, results)
+        for place, cell in cells.items():
+            estimate = _estimate(cell, place, draws.get(name, {}), name in deterministic)
+            cells[place] = replace(cell, estimate=estimate)
         each_way = [m for direction, m in results[0].items() if "-to-" in direction]
         sizes = " and ".join(f"{m['queries']:,.0f} × {m['gallery']:,.0f}" for m in each_way)
         modalities = " and ".join([*spec.views][:2])
@@ -136,6 +153,16 @@ def make_rows(
     cited = table.cited.rows() if table.cited else {}
     rows += [_cite(table, *row) for row in cited.items()]
     return [*rows, *_bounds(table, controls), *references]
+
+
+def _estimate(
+    cell: Cell, place: Place, draws: Mapping[int, Draws], deterministic: bool
+) -> Estimate:
+    """Return the number of a cell with its errors."""
+    seeds = [*draws] or range(len(cell.values))
+    by_seed = dict(zip(seeds, cell.values, strict=True))
+    drawn = {seed: own[place] for seed, own in draws.items() if place in own}
+    return Estimate(by_seed, drawn, deterministic)
 
 
 def _bounds(table: Table, controls: dict[tuple[str, ...], list[dict[str, Any]]]) -> Iterator[Row]:

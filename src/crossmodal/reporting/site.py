@@ -13,7 +13,7 @@ from crossmodal.reporting.costs import costs
 from crossmodal.reporting.tables import LOWER_IS_BETTER
 
 PAGE = Path(__file__).with_name("site_page")
-NUMBERS = ("published", "reproduced", "spread", "seeds", "difference")
+NUMBERS = ("published", "reproduced", "spread", "error", "seeds", "difference")
 HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
 EVERYWHERE, BOTH = "Everywhere", "both"
 

@@ -10,11 +10,17 @@ from crossmodal.config.published_numbers import Place
 from crossmodal.config.table import Table
 from crossmodal.learning.plateau import STEPS
 from crossmodal.reporting.costs import MEMORY, TIME
+from crossmodal.reporting.estimates import comparable, difference, holm
 from crossmodal.reporting.rows import Cell, Row
 
 UNRANKED = {"positives", "negatives"}
 LOWER_IS_BETTER = {"MedR", "MeanR", STEPS, TIME, MEMORY}
 LINE = "*For reference, of no paper:*"  # between a table's rows and its reference rows
+LEGEND = (
+    "±: standard deviation over seeds; in parentheses: standard error over test items. Bold: not "
+    "told apart from the best of its column by a paired bootstrap over test items, at 95 %, "
+    "Holm-corrected; of MedR, the best."
+)
 COLUMNS = [
     "table",
     "experiment",
@@ -25,6 +31,7 @@ COLUMNS = [
     "published",
     "reproduced",
     "spread",
+    "error",
     "seeds",
     "difference",
 ]
@@ -44,14 +51,28 @@ def to_markdown(
         remarks: Further paragraphs above the numbers.
         figures: From `Table.drawn`.
     """
-    directions = list(dict.fromkeys(d for row in rows for d, _ in row.cells))
     parts = [f"## {table.title}", *([table.note.strip()] if table.note else [])]
     parts += remarks
-    for direction in directions:
-        shown = _rank(rows, direction, table.columns[0]) if table.ranked else rows
-        parts.append(f"**{escape(direction)}**\n\n{_lines(shown, direction)}")
+    if any(cell.estimate.draws for row in rows for cell in row.cells.values()):
+        parts.append(LEGEND)
+    for direction, lines in grids(table, rows).items():
+        rule = ["---"] + ["---:"] * (len(lines[0]) - 1)
+        body = "\n".join(f"| {' | '.join(line)} |" for line in [lines[0], rule, *lines[1:]])
+        parts.append(f"**{escape(direction)}**\n\n{body}")
     parts += [f"![{said}](../figures/{file}.svg)" for file, said in figures.items()]
     return "\n\n".join(parts) + "\n"
+
+
+def grids(table: Table, rows: list[Row]) -> dict[str, list[list[str]]]:
+    """Return the cells of each direction, its header first, as Markdown.
+
+    Args:
+        table: What it shows.
+        rows: From `make_rows`.
+    """
+    directions = dict.fromkeys(d for row in rows for d, _ in row.cells)
+    ranked = {d: _rank(rows, d, table.columns[0]) if table.ranked else rows for d in directions}
+    return {direction: _lines(own, direction) for direction, own in ranked.items()}
 
 
 def _rank(rows: list[Row], direction: str, metric: str) -> list[Row]:
@@ -67,16 +88,16 @@ def _rank(rows: list[Row], direction: str, metric: str) -> list[Row]:
     return sorted(rows, key=place)
 
 
-def _lines(rows: list[Row], direction: str) -> str:
-    """One direction; columns for published numbers only where there are any."""
+def _lines(rows: list[Row], direction: str) -> list[list[str]]:
+    """Return one direction; columns for published numbers only where there are any."""
     rows = [row for row in rows if any(d == direction for d, _ in row.cells)]
     metrics = list(dict.fromkeys(m for row in rows for d, m in row.cells if d == direction))
     known = [m for m in metrics if any(_published(row, direction, m) is not None for row in rows)]
     header = ["", "seeds"]
     for m in metrics:
         header += [f"{m} published", f"{m} reproduced", "difference"] if m in known else [m]
-    lines = [header, ["---"] + ["---:"] * (len(header) - 1)]
-    best = {m: _best(rows, (direction, m)) for m in metrics}
+    lines = [header]
+    bold = {m: best(rows, (direction, m)) for m in metrics}
     first = next((row for row in rows if row.reference), None)
     for row in rows:
         if row is first:
@@ -85,30 +106,45 @@ def _lines(rows: list[Row], direction: str) -> str:
         lines.append([row.label, row.seeds()])
         for m, cell in cells.items():
             shown = cell.show_reproduced()
-            shown = f"**{shown}**" if row.experiment in best[m] else shown
+            shown = f"**{shown}**" if row.experiment in bold[m] else shown
             around = [cell.show(cell.published), shown, cell.show(cell.difference, "+")]
             lines[-1] += around if m in known else [shown]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return lines
 
 
-def _best(rows: list[Row], place: Place) -> set[str]:
-    """Experiments that show the best number of their test, references aside; none where there is
-    but one.
+def best(rows: list[Row], place: Place) -> set[str]:
+    """Return the experiments whose number nothing tells from the best one of their test.
+
+    It is told apart by a paired bootstrap over test items, Holm-corrected within the column; where
+    values per query are missing, by looking different. References do not count, nor does a number
+    that is alone.
+
+    Args:
+        rows: From `make_rows`.
+        place: Direction and metric of the column.
     """
-    by_test: dict[tuple[str, ...], dict[str, float]] = {}
+    by_test: dict[tuple[str, ...], dict[str, Cell]] = {}
     for row in rows:
         cell = row.cells.get(place)
         if row.compared and cell and cell.reproduced is not None and place[1] not in UNRANKED:
-            # what looks equal is equal
-            shown = float(cell.show(cell.reproduced))
-            by_test.setdefault(row.test, {})[row.experiment] = shown
-    choose = min if place[1] in LOWER_IS_BETTER else max
-    return {
-        name
-        for found in by_test.values()
-        for name, shown in found.items()
-        if len(found) > 1 and shown == choose(found.values())
+            by_test.setdefault(row.test, {})[row.experiment] = cell
+    lower = place[1] in LOWER_IS_BETTER
+    columns = (cells for cells in by_test.values() if len(cells) > 1)
+    return {name for cells in columns for name in _untold(cells, lower)}
+
+
+def _untold(cells: dict[str, Cell], lower: bool) -> set[str]:
+    """Return the best number of a column, and those that are not told from it."""
+    first = (min if lower else max)(cells, key=lambda name: cells[name].reproduced)
+    differences = {
+        name: difference(cells[first].estimate, cell.estimate)
+        for name, cell in cells.items()
+        if name != first and comparable(cells[first].estimate, cell.estimate)
     }
+    worse = holm({n: d.p for n, d in differences.items() if (d.value < 0) == lower})
+    shown = {name: cell.show(cell.reproduced) for name, cell in cells.items()}
+    untested = {n for n in cells if n not in differences and shown[n] != shown[first]}
+    return {*cells} - worse - untested
 
 
 def _published(row: Row, direction: str, metric: str) -> float | None:
@@ -126,7 +162,10 @@ def to_csv(name: str, rows: list[Row]) -> list[list[Any]]:
             row.dataset,
             direction,
             metric,
-            *("" if v is None else v for v in (cell.published, cell.reproduced, cell.spread)),
+            *(
+                "" if v is None else v
+                for v in (cell.published, cell.reproduced, cell.spread, cell.error)
+            ),
             len(cell.values),
             "" if cell.difference is None else cell.difference,
         ]

@@ -7,14 +7,17 @@ from crossmodal.config.experiment import Experiment
 from crossmodal.config.table import Table, column
 from crossmodal.io.files import read_json, write_csv, write_text
 from crossmodal.reporting.chance import chance
+from crossmodal.reporting.item_draws import Draws, by_posteriors, item_draws
+from crossmodal.reporting.latex import to_latex
 from crossmodal.reporting.notes import data_remarks, notes
+from crossmodal.reporting.query_values import SUFFIX, read_query_values
 from crossmodal.reporting.rows import make_rows
 from crossmodal.reporting.tables import COLUMNS, to_csv, to_markdown
 from crossmodal.workflow.records import verified
 
 
 def tabulate(spec: dict[str, Any], output: Path, numbers: Path, paths: list[Path]) -> None:
-    """Write the table as Markdown and as CSV.
+    """Write the table as Markdown, as CSV and, beside it, as LaTeX.
 
     Args:
         spec: `table` and the `experiments` that it shows, as in params.yaml; and the names of
@@ -23,17 +26,21 @@ def tabulate(spec: dict[str, Any], output: Path, numbers: Path, paths: list[Path
         output: Path of the Markdown file; its stem is the table's name.
         numbers: Path of the CSV.
         paths: Metrics of all other runs: <experiment>/seed<n>.json, in a folder `posteriors` those
-            by class posteriors.
+            by class posteriors. Errors over test items are of the values per query beside them.
 
     Raises:
         CrossmodalError: If a published row that is asked for does not exist.
     """
-    verified(paths)
+    queries = {path: path.with_suffix(SUFFIX) for path in paths}
+    verified([*paths, *queries.values()])
     table = Table.model_validate(spec["table"])
     experiments = {n: Experiment.model_validate(e) for n, e in spec["experiments"].items()}
     runs = _runs(paths)
-    rows = make_rows(table, experiments, runs, spec["deterministic"])
+    draws = _draws({path: own for path, own in queries.items() if own.exists()})
+    draws = {name: own for name, own in draws.items() if len(own) == len(runs[name])}
+    rows = make_rows(table, experiments, runs, spec["deterministic"], draws)
     write_csv(numbers, COLUMNS, to_csv(output.stem, rows))
+    write_text(numbers.with_suffix(".tex"), to_latex(output.stem, table, rows))
     failed = {experiments[n].row(): why for n, why in spec.get("failed", {}).items()}
     named = spec["figures"] | {name: experiment.row() for name, experiment in experiments.items()}
     figures = {} if failed else table.drawn(output.stem, named)
@@ -62,6 +69,17 @@ def _runs(paths: list[Path]) -> dict[str, list[dict[str, Any]]]:
         for direction, metrics in run["test"].items():
             own[direction] |= {column(name, "posteriors"): v for name, v in metrics.items()}
     return {name: list(runs.values()) for name, runs in found.items()}
+
+
+def _draws(queries: dict[Path, Path]) -> dict[str, dict[int, Draws]]:
+    """Return bootstrap draws by experiment and seed, of all readouts that have values per query."""
+    drawn = item_draws({path: read_query_values(own) for path, own in queries.items()})
+    draws: dict[str, dict[int, Draws]] = {}
+    for path in sorted(drawn, key=_by_posteriors):
+        seeds = draws.setdefault(path.parent.name, {})
+        own = by_posteriors(drawn[path]) if _by_posteriors(path) else drawn[path]
+        seeds.setdefault(int(path.stem.removeprefix("seed")), {}).update(own)
+    return draws
 
 
 def _by_posteriors(path: Path) -> bool:

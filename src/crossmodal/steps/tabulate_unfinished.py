@@ -36,9 +36,9 @@ def tabulate_unfinished(unfinished: Iterable[Any], failed: Collection[Any]) -> l
         if causes and all(causes.values()):
             reasons = {Path(run).parent.name: _reason(cause) for run, cause in causes.items()}
             runs = [r for r in map(Path, job.input.runs) if r.parent.name not in reasons]
-            output, numbers = map(Path, job.output)
+            output, numbers, latex = map(Path, job.output)
             tabulate({**json.loads(job.params.spec), "failed": reasons}, output, numbers, runs)
-            made += _due(output, numbers)
+            made += _due(output, numbers, latex)
     for job in _jobs("merge", waiting):
         tables = [Path(table) for table in job.input.tables]
         if all(table in made or str(table) not in waiting for table in tables):

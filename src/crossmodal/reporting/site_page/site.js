@@ -114,6 +114,9 @@ function line(number) {
     if (key === "reproduced" && number.spread !== null) {
       cell.append(element("small", { textContent: ` ± ${show(number.spread)}` }));
     }
+    if (key === "reproduced" && number.error !== null) {
+      cell.append(element("small", { textContent: ` (${show(number.error)})` }));
+    }
     return cell;
   });
   if (experiments[number.experiment]) {
@@ -125,7 +128,7 @@ function line(number) {
 }
 
 function save() {
-  const keys = [...COLUMNS.map(([key]) => key), "spread", "experiment"];
+  const keys = [...COLUMNS.map(([key]) => key), "spread", "error", "experiment"];
   // a leading sign would make a formula of a text in a spreadsheet
   const text = (value) => `"${String(value).replace(/^[=+@-]/, "'$&").replace(/"/g, '""')}"`;
   const field = (value) => (value === null ? "" : typeof value === "number" ? value : text(value));
