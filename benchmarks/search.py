@@ -16,7 +16,7 @@ from types import SimpleNamespace
 import faiss
 import numpy as np
 
-from crossmodal.search.index import Index, write_index
+from crossmodal.search.index import Index, in_form
 from crossmodal.vectors import inner_product, unit_rows
 
 ITEMS, WIDTH, LATENT, NOISE, APART = 1_000_000, 512, 32, 0.02, 0.3
@@ -75,10 +75,9 @@ def main():
     flat = faiss.IndexFlatIP(WIDTH)
     flat.add(rows)
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder, "index")
         model = SimpleNamespace(score=lambda q, g, direction: inner_product(q, g))
-        write_index(place, [str(row) for row in range(ITEMS)], rows, model, DIRECTION)
-        index = Index(model, DIRECTION, place)
+        content = in_form([str(row) for row in range(ITEMS)], rows, model, DIRECTION)
+        index = Index(model, DIRECTION, content, Path(folder, "cells.faiss"))
 
         def ours(**how):
             return lambda query: [

@@ -34,8 +34,9 @@ SERVER = """
 import sys
 from pathlib import Path
 from crossmodal.commands.serve import serve
-serve([Path(sys.argv[1])], Path(sys.argv[2]), "test", False, "127.0.0.1", 0, 1,
-      Path(sys.argv[3]), Path("params.yaml"), [])
+from crossmodal.search.searcher import Place
+serve([Path(sys.argv[1])], Place(Path(sys.argv[2]), "test", Path("params.yaml")),
+      host="127.0.0.1", port=0, approximate=False, threads=1, weights=Path(sys.argv[3]))
 """
 HEAD = (
     "A hundred clients ask `crossmodal serve` at once: eighty search by words, ten look at media, "

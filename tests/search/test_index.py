@@ -26,7 +26,7 @@ class Rows(Gallery):
         self.name, self.rows, self.state, self.embedded = name, rows, 0, 0
 
     def stamp(self):
-        return self.state
+        return [self.state]
 
     def embed(self, model):
         self.embedded += 1

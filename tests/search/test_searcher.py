@@ -1,5 +1,6 @@
 """With each kind of model, what is found is what the model's score says of all items."""
 
+import os
 import shutil
 from itertools import islice
 from pathlib import Path
@@ -13,8 +14,9 @@ import crossmodal
 from crossmodal.data.feature_file import write_features
 from crossmodal.data.feature_reader import read_features
 from crossmodal.errors import CrossmodalError
+from crossmodal.io.files import read_json, write_json
 from crossmodal.models.embedding_file import read_embeddings
-from crossmodal.search.searcher import Place, Searcher
+from crossmodal.search.searcher import Place, Searcher, params
 from tests.test_load import ARGUMENTS, MODELS, contents, make_studio
 
 NAMES = ("cca", "cca_published", "cmolrs", "order", "sima")
@@ -36,7 +38,9 @@ def project(studio, tmp_path, monkeypatch):
     shutil.copytree(studio.root / "weights", WEIGHTS)
     shutil.copytree(studio.root / "prepared", "data/prepared/toy")
     shutil.copytree(studio.features, "features/toy")
-    experiments = {name: SimpleNamespace(dataset="toy", views=MODELS[name][1]) for name in NAMES}
+    experiments = {
+        name: SimpleNamespace(dataset="toy", views=MODELS[name][1], changes=None) for name in NAMES
+    }
     overlay = {"mine": experiments["cca"]}
     read = lambda _, *more: SimpleNamespace(experiments=overlay if more else experiments)  # noqa: E731
     monkeypatch.setattr("crossmodal.search.searcher.params.read", read)
@@ -78,6 +82,77 @@ def test_the_test_split_is_searched_by_each_modality(studio, project, name, quer
                 " · ".join(c.text for c in studio.dataset.captions if item.id in (c.id, c.item))
             ]
             assert item.labels[0].startswith("category")
+
+
+@pytest.fixture
+def stored(studio, project):
+    """Write the embedding file of a model's run."""
+
+    def write(name):
+        path = Path("embeddings", name, "seed0.h5")
+        path.parent.mkdir(parents=True)
+        return Path(shutil.copy2(studio.root / f"{name}.h5", path))
+
+    return write
+
+
+@pytest.mark.parametrize("split", ["validation", "test"])
+@pytest.mark.parametrize(("name", "query"), CASES)
+def test_results_from_embedding_file_equal(
+    studio, project, stored, monkeypatch, name, query, split
+):
+    (content,) = contents(studio, query, read_embeddings(studio.root / f"{name}.h5").ids[query][:1])
+    results = project(name, split=split).search(query, content, count=99)
+    shutil.rmtree(".search")
+    stored(name)
+    monkeypatch.setattr("crossmodal.models.model.Model.embed_features", None)
+    assert project(name, split=split).search(query, content, count=99) == results
+    assert not Path(".search").exists()
+
+
+def extract_again(embeddings):
+    for path in Path("features/toy").iterdir():
+        os.utime(path, (time := embeddings.stat().st_mtime + 1, time))
+
+
+def train_again(embeddings):
+    path = Path("models/cca/seed0/model.json")
+    content = read_json(path)
+    write_json(path, content | {"fit": content["fit"] | {"fit_seconds": 9.0}})
+
+
+def change_categories(embeddings):
+    experiments = params.read(Path("params.yaml")).experiments
+    experiments["cca"].changes = {"classes": ["category0", "category1"]}
+
+
+@pytest.mark.parametrize("change", [extract_again, train_again, change_categories])
+def test_outdated_embedding_file_not_read(project, stored, monkeypatch, change):
+    project("cca")
+    embeddings = stored("cca")
+    embeddings.write_bytes(embeddings.read_bytes())  # newer than its inputs
+    change(embeddings)
+    monkeypatch.setattr("crossmodal.search.gallery.read_embedded_rows", None)
+    assert project("cca").search("text", "a red circle")
+    assert [*Path(".search").iterdir()]
+
+
+def test_search_without_features(project, stored):
+    results = project("cca").search("text", "a red circle")
+    stored("cca")
+    shutil.rmtree("features")
+    assert project("cca").search("text", "a red circle") == results
+
+
+def test_approximate_search_of_embedding_file(project, stored):
+    pytest.importorskip("faiss")
+    stored("cca")
+    exact, near = (
+        project("cca").search("text", "a red circle", count=3, approximate=approximate)
+        for approximate in (False, True)
+    )
+    assert [result.id for result in near] == [result.id for result in exact]
+    assert [path.name for path in Path(".search").rglob("*.*")] == ["cells.faiss"]
 
 
 def test_methods_of_categories_search_within_a_modality(project):
@@ -148,7 +223,7 @@ def test_features_of_another_extraction_are_refused(project):
     path = Path("features/toy/fne.h5")
     found = read_features(path)
     write_features(path, found.ids, found.items, [found.features], found.meta | {"other": 1})
-    with pytest.raises(CrossmodalError, match="extracted otherwise than for the model"):
+    with pytest.raises(CrossmodalError, match="differs from that of the model"):
         project("cca").search("text", "a red circle")
 
 

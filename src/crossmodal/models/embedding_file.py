@@ -7,12 +7,15 @@ second view.
 """
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import h5py
+import numpy as np
 
 from crossmodal.config import plugins
 from crossmodal.data.feature_reader import DAMAGE
@@ -104,19 +107,48 @@ def read_embeddings(path: Path) -> Embedded:
     Raises:
         CrossmodalError: If it is missing or corrupt.
     """
+    with _damage(path), hdf5.read(path) as file:
+        facts = json.loads(file.attrs["model"])
+        modalities = json.loads(file.attrs["modalities"])
+        splits = {
+            split: {m: _read_pool(file, f"{split}/{m}") for m in modalities} for split in SPLITS
+        }
+        return Embedded(facts, splits, {m: _read_ids(file, f"test/{m}") for m in modalities})
+
+
+def read_embedded_facts(path: Path) -> dict[str, Any]:
+    """Return the facts of the fit whose embeddings a file has.
+
+    Raises:
+        CrossmodalError: If it is missing or corrupt.
+    """
+    with _damage(path), hdf5.read(path) as file:
+        return json.loads(file.attrs["model"])
+
+
+def read_embedded_rows(path: Path, split: str, modality: str) -> tuple[list[str], np.ndarray]:
+    """Read ids (n,) and embeddings (n, ...) of one modality of a split.
+
+    Raises:
+        CrossmodalError: If the file is missing or corrupt.
+    """
+    with _damage(path), hdf5.read(path) as file:
+        place = f"{split}/{modality}"
+        return _read_ids(file, place), hdf5.part(file, f"{place}/embeddings")[()]
+
+
+@contextmanager
+def _damage(path: Path) -> Iterator[None]:
     try:
-        with hdf5.read(path) as file:
-            facts = json.loads(file.attrs["model"])
-            modalities = json.loads(file.attrs["modalities"])
-            splits = {
-                split: {m: _read_pool(file, f"{split}/{m}") for m in modalities} for split in SPLITS
-            }
-            ids = {m: hdf5.part(file, f"test/{m}/ids").asstr()[()].tolist() for m in modalities}
-            return Embedded(facts, splits, ids)
+        yield
     except DAMAGE as error:
         raise CrossmodalError(
             f"{path}: corrupt or truncated embedding file ({error}); delete it and run again"
         ) from error
+
+
+def _read_ids(file: h5py.File, place: str) -> list[str]:
+    return hdf5.part(file, f"{place}/ids").asstr()[()].tolist()
 
 
 def _read_pool(file: h5py.File, place: str) -> Pool:

@@ -1,1 +1,1 @@
-"""Search with a fitted model: galleries, their indexes, and the page that shows them."""
+"""Search with a fitted model: galleries, their indexes, and the web page."""

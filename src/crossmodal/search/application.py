@@ -1,10 +1,9 @@
-"""The page's server: a page, searches, and the media of what was found.
+"""The web server: a page, searches, and the media of the results.
 
-It answers requests of its own page alone: of known hosts, against names that are made to point
-here, and for searches with a content type that a page from elsewhere may not send unasked. What is
-uploaded stays in memory, is decoded like any item, and is forgotten. Media go out encoded anew, so
-that no file is handed to the browser as it is. Searches take turns, and so do media: however many
-ask, one upload and one file are decoded at a time.
+It answers requests of its own page only: it checks the host name, against DNS rebinding, and
+searches need a content type that other pages may not send without a preflight request. Uploads stay
+in memory and are not stored. Media are re-encoded, so that the browser gets no file as it is.
+Searches take turns, and so do media: one upload and one file are decoded at a time.
 """
 
 import asyncio
@@ -12,8 +11,9 @@ import io
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
+import numpy as np
 import soundfile
 from fastapi import FastAPI, HTTPException, Query, Request, Response
 from fastapi.responses import JSONResponse
@@ -55,12 +55,12 @@ HEADERS = {
 def make_application(
     searchers: Sequence[Searcher], hosts: Sequence[str], *, threads: int, approximate: bool
 ) -> FastAPI:
-    """The server.
+    """Return the server.
 
     Args:
-        searchers: One for each model.
-        hosts: Names under which it may be asked; `*` is any.
-        threads: Processors that a search may use.
+        searchers: One searcher per model.
+        hosts: Accepted host names; `*` is any.
+        threads: Threads of a search.
         approximate: See `Index.search`.
     """
     Image.core.set_block_size(PICTURE_BLOCK)
@@ -90,7 +90,7 @@ def make_application(
         return searchers[model]
 
     @app.get("/models")
-    def models() -> list[dict[str, Any]]:
+    def models() -> list[dict[str, object]]:
         return [
             {"name": s.name, "searches": {query: s.targets(query) for query in s.model.modalities}}
             for s in searchers
@@ -103,26 +103,28 @@ def make_application(
         by: str,
         among: str | None = None,
         count: Annotated[int, Query(ge=1, le=MOST)] = 12,
-    ) -> dict[str, Any]:
-        found = searcher(model)
+    ) -> dict[str, object]:
+        engine = searcher(model)
         content = await _upload(request, TEXT_BYTES if by == "text" else UPLOAD_BYTES)
 
-        def find() -> dict[str, Any]:
+        def answer() -> dict[str, object]:
             query = _query(by, content)
-            how = {"count": count, "threads": threads, "approximate": approximate}
-            items = [asdict(item) for item in found.search(by, query, among=among, **how)]
-            return {"items": items, "unknown": found.unknown_words(by, query)}
+            results = engine.search(
+                by, query, among=among, count=count, threads=threads, approximate=approximate
+            )
+            items = [asdict(result) for result in results]
+            return {"items": items, "unknown": engine.unknown_words(by, query)}
 
         async with turn:
-            return await run_in_threadpool(find)
+            return await run_in_threadpool(answer)
 
     @app.get("/media/{model}/{modality}")
     async def media(model: int, modality: str, id: str) -> Response:
-        found = searcher(model)
-        if modality not in found.model.modalities:
+        engine = searcher(model)
+        if modality not in engine.model.modalities:
             raise HTTPException(404, "there is no such modality")
         async with media_turn:
-            return await run_in_threadpool(_medium, found, modality, id)
+            return await run_in_threadpool(_medium, engine, modality, id)
 
     app.mount("/", StaticFiles(directory=PAGE, html=True))
     return app
@@ -134,7 +136,7 @@ def _opens(request: Request) -> bool:
 
 
 async def _upload(request: Request, most: int) -> bytes:
-    """The body of a request, which is refused as soon as it is too large or too slow."""
+    """Read the body of a request; refuse it as soon as it is too large or too slow."""
     if request.headers.get("content-type") != KIND:
         raise HTTPException(415, f"the content type must be {KIND}")
     try:
@@ -153,8 +155,8 @@ async def _body(request: Request, most: int) -> bytes:
     return bytes(content)
 
 
-def _query(modality: str, content: bytes) -> Any:
-    """What `Model.embed` takes, decoded here once, so that errors name the upload."""
+def _query(modality: str, content: bytes) -> str | bytes | tuple[np.ndarray, int]:
+    """Return the query for `Model.embed`; decode it once, so that errors name the upload."""
     if modality == "text":
         try:
             return content.decode()
@@ -167,7 +169,7 @@ def _query(modality: str, content: bytes) -> Any:
 
 
 def _medium(searcher: Searcher, modality: str, id: str) -> Response:
-    """An item's picture or clip, encoded anew."""
+    """Return an item's image or clip, re-encoded."""
     try:
         content = searcher.gallery(modality).media(id)
     except KeyError as error:

@@ -20,12 +20,12 @@ def best_rows(
     threads: int = 1,
     block_bytes: int = BLOCK_BYTES,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of the highest scores, best first; of equal ones the first rows of the gallery.
+    """Return the rows of the highest scores, best first; equal ones in the order of the gallery.
 
     Args:
         score: Scores (q, b) of all queries against a block (b, ...) of the gallery.
         gallery: All rows, (n, ...), which may be memory-mapped.
-        count: How many rows are wanted.
+        count: Number of rows.
         threads: Blocks worked on at the same time.
         block_bytes: Size of a block; it has at least one row.
 
@@ -52,7 +52,7 @@ def best_rows(
 
 
 def _first(scores: np.ndarray, count: int) -> np.ndarray:
-    """Columns of the highest of `scores` (n,), best first, equal ones in order."""
+    """Return the columns of the highest of `scores` (n,), best first, equal ones in order."""
     if count < len(scores):
         least = np.partition(scores, -count)[-count]
         columns = np.flatnonzero(scores >= least)

@@ -1,7 +1,7 @@
-"""Connections that are closed where the other side lets the server wait.
+"""HTTP connections with deadlines for the client.
 
 uvicorn limits only how long a connection is idle after an answer. A client that sends its headers
-slowly or never, or does not read what it asked for, would hold its place for ever.
+slowly or never, or does not read the answer, would keep its connection for ever.
 """
 
 from asyncio import TimerHandle, Transport
@@ -13,7 +13,7 @@ CONNECTIONS = 256  # at once; more are answered with 503
 
 
 class Connection(H11Protocol):
-    """A connection of HTTP/1.1 with a deadline for each thing that the client has to do."""
+    """A connection of HTTP/1.1 with a deadline for each action of the client."""
 
     _deadline: TimerHandle | None = None
 

@@ -1,8 +1,9 @@
-"""Indexes: the embeddings of a gallery, built once and memory-mapped, until their inputs change.
+"""Indexes: the embeddings of a gallery, in the form in which they are compared.
 
-A folder `.search/<what>-<state>/` each, which may be deleted at any time. `ids.npy` (n,) UTF-8;
+Embeddings that are in no file yet are computed once and memory-mapped, until their inputs change: a
+folder `.search/<gallery>-<state>/` each, which may be deleted at any time. `ids.npy` (n,) UTF-8;
 `rows.npy` (n, ...), the embeddings, or the form of them whose inner products are the scores;
-`index.json`, which form; `cells.faiss`, for approximate search, when it was asked for.
+`index.json`, the name of the form; `cells.faiss`, for approximate search, when it was asked for.
 """
 
 import shutil
@@ -29,7 +30,7 @@ ROOT = Path(".search")
 
 @dataclass(frozen=True)
 class Hit:
-    """An item that was found.
+    """A result of a search.
 
     Args:
         id: Of the item, in its gallery.
@@ -40,31 +41,34 @@ class Hit:
     score: float
 
 
+@dataclass(frozen=True)
+class Rows:
+    """Embeddings, ready to be compared.
+
+    Args:
+        ids: Of the items, UTF-8, (n,).
+        rows: Embeddings, (n, ...), in their form.
+        form: Key of `FORMS`; None: the embeddings as they are, which the method scores.
+    """
+
+    ids: np.ndarray
+    rows: np.ndarray
+    form: str | None
+
+
 class Index:
     """A gallery as a model sees it, for queries of one modality.
 
     Args:
         model: The model.
         direction: Modalities of query and gallery.
-        folder: Where the files are.
-
-    Raises:
-        CrossmodalError: If a file is missing or corrupt.
+        content: The embeddings.
+        cells: File for approximate search, which need not exist.
     """
 
-    def __init__(self, model: Model, direction: Direction, folder: Path) -> None:
-        self._model, self._direction, self._folder = model, direction, folder
-        try:
-            self._form: str | None = read_json(folder / "index.json")["form"]
-            if self._form not in (None, *FORMS):
-                raise ValueError(f"no form of inner products is called {self._form!r}")
-            self._ids, self._rows = (
-                np.load(folder / f"{name}.npy", mmap_mode="r") for name in ("ids", "rows")
-            )
-        except DAMAGE as error:
-            raise CrossmodalError(f"{folder}: corrupt ({error}); delete it and search again") from (
-                error
-            )
+    def __init__(self, model: Model, direction: Direction, content: Rows, cells: Path) -> None:
+        self._model, self._direction, self._cells = model, direction, cells
+        self._ids, self._rows, self._form = content.ids, content.rows, content.form
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -72,28 +76,25 @@ class Index:
     def search(
         self, query: np.ndarray, count: int, *, threads: int = 1, approximate: bool = False
     ) -> list[Hit]:
-        """The items of the highest scores, best first.
+        """Return the items of the highest scores, best first.
 
         Args:
             query: One embedding, (1, ...).
-            count: How many items are wanted.
-            threads: Processors to be used.
-            approximate: Compare with items in the query's neighbourhood alone.
+            count: Number of items.
+            threads: Number of threads.
+            approximate: Compare only with items in the query's neighbourhood.
 
         Raises:
-            CrossmodalError: If a score is NaN, or approximate search is asked for where the score
-                is no inner product, or without FAISS.
+            CrossmodalError: If a score is NaN, or for approximate search if the score is no inner
+                product or FAISS is not installed.
         """
         if self._form:
             query = np.ascontiguousarray(FORMS[self._form](query), np.float32)
-        near = self._near(query, count, threads) if approximate else slice(None)
-        rows, scores = best_rows(
-            partial(self._score, query), self._rows[near], count, threads=threads
-        )
-        if approximate:
-            rows = near[rows]
-        found = zip(self._ids[rows[0]], scores[0], strict=True)
-        return [Hit(id.decode(), float(score)) for id, score in found]
+        near = self._near(query, count, threads) if approximate else None
+        gallery = self._rows if near is None else self._rows[near]
+        rows, scores = best_rows(partial(self._score, query), gallery, count, threads=threads)
+        ids = self._ids[rows[0] if near is None else near[rows[0]]]
+        return [Hit(id.decode(), float(score)) for id, score in zip(ids, scores[0], strict=True)]
 
     def _score(self, query: np.ndarray, block: np.ndarray) -> np.ndarray:
         if self._form:
@@ -106,29 +107,29 @@ class Index:
                 f"{self._model.facts['plugin']}: the score is no inner product, for which there is "
                 "no approximate search; search exactly"
             )
-        path = self._folder / "cells.faiss"
-        if not path.exists():
-            with replacing(path) as temporary:
+        if not self._cells.exists():
+            self._cells.parent.mkdir(parents=True, exist_ok=True)
+            with replacing(self._cells) as temporary:
                 recall = write_neighbours(self._rows, temporary, threads)
-            print(f"{path}: recall@10 of its own rows is {recall:.3f}", file=sys.stderr)
+            print(f"{self._cells}: recall@10 of its own rows is {recall:.3f}", file=sys.stderr)
         return self._neighbours.near(query[0], count, threads)
 
     @cached_property
     def _neighbours(self) -> Neighbours:
-        return Neighbours(self._folder / "cells.faiss")
+        return Neighbours(self._cells)
 
 
 def open_index(
     folder: Path, model: Model, gallery: Gallery, query: str, root: Path = ROOT
 ) -> Index:
-    """The index of a gallery; it is built where there is none of this state of its inputs.
+    """Return the index of a gallery; build it if there is none of this state of its inputs.
 
     Args:
         folder: The model folder.
         model: The model in it.
-        gallery: What is searched.
+        gallery: The items to search.
         query: Modality of the queries.
-        root: Where indexes are kept.
+        root: Folder of all indexes.
 
     Raises:
         CrossmodalError: If the gallery cannot be embedded.
@@ -136,39 +137,60 @@ def open_index(
     direction = (query, gallery.modality)
     files = [folder / name for name in ("model.json", "model.safetensors")]
     state = [FORMAT, gallery.stamp(), *((f.stat().st_size, f.stat().st_mtime_ns) for f in files)]
-    what = digest(str(folder.resolve()), gallery.name, direction)
-    place = root / f"{what}-{digest(state)}"
+    name = digest(str(folder.resolve()), gallery.name, direction)
+    place = root / f"{name}-{digest(state)}"
     if not place.exists():
-        write_index(place, *gallery.embed(model), model, direction)
-        for other in root.glob(f"{what}-*"):
-            if other != place:
-                shutil.rmtree(other, ignore_errors=True)
-    return Index(model, direction, place)
+        for other in root.glob(f"{name}-*"):
+            shutil.rmtree(other, ignore_errors=True)
+    if gallery.is_embedded:
+        content = in_form(*gallery.embed(model), model, direction)
+    else:
+        if not place.exists():
+            _write(place, in_form(*gallery.embed(model), model, direction))
+        content = _read(place)
+    return Index(model, direction, content, place / "cells.faiss")
 
 
-def write_index(
-    place: Path, ids: list[str], rows: np.ndarray, model: Model, direction: Direction
-) -> None:
-    """Write an index, complete or not at all.
+def in_form(ids: list[str], rows: np.ndarray, model: Model, direction: Direction) -> Rows:
+    """Return embeddings in the form whose inner products are the model's scores, if there is one.
 
     Args:
-        place: Its folder, which does not exist.
         ids: Of the items, (n,).
         rows: Their embeddings, (n, ...).
-        model: The model that made them.
+        model: The model that scores them.
         direction: Modalities of query and gallery.
     """
-    form = find_form(model, direction, rows.shape[1:])
-    if form:
+    if form := find_form(model, direction, rows.shape[1:]):
         rows = np.ascontiguousarray(FORMS[form](rows), np.float32)
+    return Rows(np.array([id.encode() for id in ids]), rows, form)
+
+
+def _read(place: Path) -> Rows:
+    """Open an index, memory-mapped.
+
+    Raises:
+        CrossmodalError: If a file is missing or corrupt.
+    """
+    try:
+        form = read_json(place / "index.json")["form"]
+        if form not in (None, *FORMS):
+            raise ValueError(f"{form!r} is no form of inner products")
+        ids, rows = (np.load(place / f"{name}.npy", mmap_mode="r") for name in ("ids", "rows"))
+        return Rows(ids, rows, form)
+    except DAMAGE as error:
+        raise CrossmodalError(f"{place}: corrupt ({error}); delete it and search again") from error
+
+
+def _write(place: Path, content: Rows) -> None:
+    """Write an index, complete or not at all."""
     place.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(dir=place.parent, prefix=f".{place.name}."))
     try:
-        np.save(temporary / "ids.npy", np.array([id.encode() for id in ids]))
-        np.save(temporary / "rows.npy", rows)
-        write_json(temporary / "index.json", {"form": form})
-        temporary.chmod(place.parent.stat().st_mode)  # for all who may read what is beside it
-        if not place.exists():  # as another process may have been faster
+        np.save(temporary / "ids.npy", content.ids)
+        np.save(temporary / "rows.npy", content.rows)
+        write_json(temporary / "index.json", {"form": content.form})
+        temporary.chmod(place.parent.stat().st_mode)  # readable by all who may read the folder
+        if not place.exists():  # another process may have been faster
             for path in (*temporary.iterdir(), temporary):
                 sync(path)
             temporary.rename(place)

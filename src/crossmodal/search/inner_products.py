@@ -1,7 +1,7 @@
-"""Which scores are inner products: these need no method, and suit libraries of nearest neighbours.
+"""Detection of scores that are inner products, which nearest-neighbour libraries can compute.
 
-A score is a function of two embeddings alone. Whether it is the inner product of one of the forms
-below is settled by its values on random rows: functions that differ, differ there.
+A score is a function of two embeddings. Its values on random rows decide whether it is the inner
+product of one of the forms below: different functions differ there.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ FORMS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 
 def find_form(model: Model, direction: Direction, width: tuple[int, ...]) -> str | None:
-    """The form of embeddings whose inner products are the model's scores; None if none is.
+    """Return the form of embeddings whose inner products are the model's scores; None: no form.
 
     Args:
         model: The model.
@@ -37,7 +37,6 @@ def find_form(model: Model, direction: Direction, width: tuple[int, ...]) -> str
     queries, gallery = rng.standard_normal((2, ROWS, *width), np.float32)
     expected = model.score(queries, gallery, direction)
     for name, form in FORMS.items():
-        found = form(queries) @ form(gallery).T
-        if np.allclose(found, expected, rtol=TOLERANCE, atol=TOLERANCE):
+        if np.allclose(form(queries) @ form(gallery).T, expected, rtol=TOLERANCE, atol=TOLERANCE):
             return name
     return None

@@ -1,7 +1,7 @@
 """Approximate search of inner products by FAISS, an optional library.
 
-The rows are put into cells, of which a query visits the nearest; within them, rows of one byte per
-dimension are compared. What is found is scored exactly by who asks.
+The rows are clustered into cells, of which a query visits the nearest ones; rows in cells are
+quantised to one byte per dimension. The caller scores the candidates exactly.
 """
 
 import math
@@ -12,15 +12,15 @@ import numpy as np
 
 from crossmodal.errors import CrossmodalError
 
-RECALL, DEPTH = 0.95, 10  # wanted of rows of the gallery as queries; others have less
+RECALL, DEPTH = 0.95, 10  # target for rows of the gallery as queries; others have less
 QUERIES = 200
-PER_CELL = 40  # rows that cells are learnt from
+PER_CELL = 40  # training rows of a cell
 CHUNK = 50_000
-MARGIN = 10  # rows found for each that is wanted
+MARGIN = 10  # candidates per result
 
 
 def require_faiss() -> Any:
-    """The library.
+    """Import FAISS.
 
     Raises:
         CrossmodalError: If it is not installed.
@@ -36,15 +36,15 @@ def require_faiss() -> Any:
 
 
 def write_neighbours(rows: np.ndarray, path: Path, threads: int) -> float:
-    """Learn cells, fill them, and write them to a file.
+    """Train cells, fill them, and write them to a file.
 
     Args:
         rows: (n, d) float32, may be memory-mapped.
         path: The file.
-        threads: Processors to be used.
+        threads: Number of threads.
 
     Returns:
-        Recall@10 of rows of the gallery, by as many cells as reach `RECALL`.
+        Recall@10 of rows of the gallery, with as many visited cells as reach `RECALL`.
     """
     faiss = require_faiss()
     faiss.omp_set_num_threads(threads)
@@ -62,20 +62,20 @@ def write_neighbours(rows: np.ndarray, path: Path, threads: int) -> float:
 
 
 def _choose_visits(index: Any, rows: np.ndarray, queries: np.ndarray, cells: int) -> float:
-    """Visit as few cells, a power of two, as find enough; the recall."""
+    """Visit as few cells, a power of two, as reach `RECALL`; return the recall."""
     faiss = require_faiss()
     exact = faiss.knn(queries, rows, min(DEPTH, len(rows)), faiss.METRIC_INNER_PRODUCT)[1]
     index.nprobe = 1
     while True:
-        found = index.search(queries, MARGIN * exact.shape[1])[1]
-        hits = (exact[:, :, None] == found[:, None, :]).any(2)
+        candidates = index.search(queries, MARGIN * exact.shape[1])[1]
+        hits = (exact[:, :, None] == candidates[:, None, :]).any(2)
         if hits.mean() >= RECALL or index.nprobe >= cells:
             return float(hits.mean())
         index.nprobe = min(cells, 2 * index.nprobe)
 
 
 class Neighbours:
-    """Cells that were written; the rows in them stay on the disk until they are visited.
+    """Cells of a file; their rows stay on the disk until they are visited.
 
     Args:
         path: The file.
@@ -86,13 +86,13 @@ class Neighbours:
         self._index = self._faiss.read_index(str(path), self._faiss.IO_FLAG_MMAP)
 
     def near(self, query: np.ndarray, count: int, threads: int) -> np.ndarray:
-        """Rows that may be the nearest of a query, in increasing order, (m,).
+        """Return candidates for the nearest rows of a query, in increasing order, (m,).
 
         Args:
             query: (d,) float32.
-            count: How many nearest ones are wanted.
-            threads: Processors to be used.
+            count: Number of nearest rows.
+            threads: Number of threads.
         """
         self._faiss.omp_set_num_threads(threads)
-        found = self._index.search(query[None], MARGIN * count)[1][0]
-        return np.sort(found[found >= 0])
+        rows = self._index.search(query[None], MARGIN * count)[1][0]
+        return np.sort(rows[rows >= 0])

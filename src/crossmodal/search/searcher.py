@@ -1,20 +1,21 @@
-"""A model, what it searches, and what it finds."""
+"""Search of one place with one model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from crossmodal.config import params
+from crossmodal.data.prepared import PREPARED
 from crossmodal.errors import CrossmodalError
-from crossmodal.models.model import ARGUMENTS, load
-from crossmodal.search.gallery import FolderGallery, Gallery, SplitGallery
+from crossmodal.models.model import load
+from crossmodal.search.folder_gallery import FolderGallery
+from crossmodal.search.gallery import Gallery, SplitGallery, embed_items
 from crossmodal.search.index import Index, open_index
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where to search.
+    """The items to search.
 
     Args:
         folder: A folder of files; None: the dataset that the model was fitted on.
@@ -31,13 +32,13 @@ class Place:
 
 @dataclass(frozen=True)
 class Result:
-    """An item that was found.
+    """An item that a search returns.
 
     Args:
         rank: From 1.
         score: The method's score of query and item; higher is better.
         id: Of the item; in a folder its path.
-        text: What it says, if that is known.
+        text: Its text, if that is known.
         labels: Its labels, if it has some.
     """
 
@@ -49,12 +50,12 @@ class Result:
 
 
 class Searcher:
-    """Searches one place with one model; each index is opened when it is first needed.
+    """A model and the items that it searches; indexes are opened at their first use.
 
     Args:
         folder: The model folder, models/<experiment>/seed<n>.
         weights: Folder of networks' weights.
-        place: Where to search.
+        place: The items to search.
 
     Attributes:
         name: Experiment and seed.
@@ -72,7 +73,7 @@ class Searcher:
         self._indexes: dict[tuple[str, str], Index] = {}
 
     def targets(self, query: str) -> tuple[str, ...]:
-        """Modalities that can be searched by a modality, the other one first."""
+        """Return the modalities that a modality can search, the other one first."""
         first, second = self.model.modalities
         if query not in (first, second):
             return ()
@@ -88,21 +89,21 @@ class Searcher:
     def search(
         self,
         query: str,
-        content: Any,
+        content: object,
         *,
         among: str | None = None,
         count: int = 10,
         threads: int = 1,
         approximate: bool = False,
     ) -> list[Result]:
-        """The best items for one query.
+        """Return the best items for one query.
 
         Args:
             query: Its modality.
             content: The query, as `Model.embed` takes it.
             among: Modality of the items; by default the model's other one.
-            count: How many items are wanted.
-            threads: Processors to be used.
+            count: Number of items.
+            threads: Number of threads.
             approximate: See `Index.search`.
 
         Raises:
@@ -115,14 +116,14 @@ class Searcher:
                 f"{self.name}: the model cannot search {among or 'anything'} by {query}; it "
                 f"compares {' and '.join(self.model.modalities)}"
             )
-        if query == "text" and self.model.wordless([content]):
+        if query == "text" and isinstance(content, str) and self.model.wordless([content]):
             raise CrossmodalError(
                 f"{self.name}: the model knows no word of {content!r}, so that no item suits it "
                 f"better than another; `crossmodal words {self._folder}` lists the known words"
             )
         target = among or targets[0]
         index = self._index(query, target)
-        embedded = self.model.embed(**{ARGUMENTS[query]: [content]})
+        embedded = embed_items(self.model, query, [content])
         hits = index.search(embedded, count, threads=threads, approximate=approximate)
         gallery = self.gallery(target)
         return [
@@ -130,21 +131,23 @@ class Searcher:
             for rank, hit in enumerate(hits, 1)
         ]
 
-    def unknown_words(self, query: str, content: Any) -> list[str]:
+    def unknown_words(self, query: str, content: object) -> list[str]:
         """Return the words of a query that the model does not know; empty unless it is a text."""
-        words = (self.model.words(content) if query == "text" else None) or {}
+        if query != "text" or not isinstance(content, str):
+            return []
+        words = self.model.words(content) or {}
         return [word for word, is_known in words.items() if not is_known]
 
     def gallery(self, modality: str) -> Gallery:
-        """What is searched, of one modality."""
+        """Return the items of one modality."""
         if modality not in self._galleries:
             folder = self._place.folder
-            found = FolderGallery(folder, modality) if folder else self._split(modality)
-            self._galleries[modality] = found
+            gallery = FolderGallery(folder, modality) if folder else self._split(modality)
+            self._galleries[modality] = gallery
         return self._galleries[modality]
 
     def _split(self, modality: str) -> SplitGallery:
-        """The split of the dataset that the model was fitted on."""
+        """Return the split of the dataset that the model was fitted on."""
         files = (self._place.params, *self._place.overlays)
         experiments = params.read(*files).experiments
         experiment = experiments.get(self._folder.parent.name)
@@ -154,12 +157,19 @@ class Searcher:
                 "would say what the model was fitted on; name the file that has it with "
                 "--configfile, or a folder with --in"
             )
-        feature = Path("features", experiment.dataset, f"{experiment.views[modality]}.h5")
-        dataset = Path("data/prepared", experiment.dataset)
-        return SplitGallery(dataset, self._place.split, modality, feature)
+        feature = next(name for view, name in experiment.views.items() if view == modality)
+        return SplitGallery(
+            PREPARED / experiment.dataset,
+            self._place.split,
+            modality,
+            Path("features", experiment.dataset, f"{feature}.h5"),
+            # of an experiment with changed categories, these are of some of the items alone
+            None if experiment.changes else Path("embeddings", f"{self.name}.h5"),
+            self.model,
+        )
 
     def _index(self, query: str, target: str) -> Index:
         if (query, target) not in self._indexes:
-            found = open_index(self._folder, self.model, self.gallery(target), query)
-            self._indexes[query, target] = found
+            index = open_index(self._folder, self.model, self.gallery(target), query)
+            self._indexes[query, target] = index
         return self._indexes[query, target]

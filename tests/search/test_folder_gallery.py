@@ -7,7 +7,7 @@ import soundfile
 from PIL import Image
 
 from crossmodal.errors import CrossmodalError
-from crossmodal.search.gallery import FolderGallery
+from crossmodal.search.folder_gallery import FolderGallery
 
 
 def picture():
