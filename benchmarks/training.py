@@ -38,12 +38,12 @@ from crossmodal.data.split import Split, View
 from crossmodal.device import device
 from crossmodal.features.tokens import END, tokenise
 from crossmodal.learning.method import Run
-from crossmodal.methods._speech_image import Batch
 from crossmodal.methods.multimodal_embedding import MultimodalEmbedding
 from crossmodal.methods.sam import SAM
 from crossmodal.methods.vase import VASE
 from crossmodal.nn import gru, onednn
 from crossmodal.nn.losses import ranking_loss
+from crossmodal.training.pairs import Batch
 
 WORDS, FC7, FNE, BAG, CAPTIONS = 9_000, 4_096, 12_416, 1_000, 5
 # shape and scale of the lengths' gamma distribution: mean 180, deviation 76, as of the scenes

@@ -63,11 +63,11 @@ from crossmodal.features import bow, fc7, fne, tokens
 from crossmodal.commands import check, init
 from crossmodal.steps import prepare, tabulate
 from crossmodal.io.provenance import provenance
-from crossmodal.training.processes import first_alone, joined
+from crossmodal.training.processes import broadcast_from_first, joined
 from crossmodal.repeatability import use_deterministic_algorithms
 use_deterministic_algorithms(None)
 with joined():
-    first_alone(lambda: provenance({}, {}))
+    broadcast_from_first(lambda: provenance({}, {}))
 print("torch" in sys.modules)
 """
 

@@ -8,8 +8,8 @@ from torch.nn.functional import conv2d, normalize
 from crossmodal.data.split import Split, View
 from crossmodal.learning.method import Run
 from crossmodal.learning.selection import selection_score
-from crossmodal.methods._speech_image import Batch
 from crossmodal.methods.matchmap import Matchmap
+from crossmodal.training.pairs import Batch
 from tests.methods.spoken import (
     FRAMES,
     OWNERS,
@@ -20,31 +20,10 @@ from tests.methods.spoken import (
     noise,
     placed,
 )
+from tests.project_params import PARAMS
 
-PAPER = {
-    "similarity": "misa",
-    "speech_network": "davenet",
-    "width": 1.0,
-    "unit_speech": False,
-    "image_network": None,
-    "image_weights": "random",
-    "input_norm": "raw",
-    "image_kernel": 3,
-    "margin": 1.0,
-    "impostors": "random",
-    "optimizer": "sgd",
-    "learning_rate": 1e-3,
-    "decay": 0.1,
-    "decay_every": 40,
-    "batch": 128,
-    "accumulate": 1,
-    "epochs": 100,
-    "captions_per_epoch": "all",
-    "max_frames": 2048,
-    "trim": False,
-    "similar_lengths": False,
-    "padding": 0.0,
-}
+PAPER = PARAMS.plugin("methods", "misa")["options"] | {"trim": False}
+FILES = {"image_network": "squeezenet1_1", "image_weights": "random"}
 SMALL = PAPER | {"width": 0.02, "max_frames": 96}
 GLOBAL = SMALL | {"similarity": "sisa", "unit_speech": True, "image_kernel": 1}
 IMAGE, SPEECH = ("image", "speech"), ("speech", "image")
@@ -72,7 +51,7 @@ def embedded(method, split):
     ("image", "kernel", "parameters", "side"),
     [("vgg16", 3, 19_434_304, 14), ("resnet50", 1, 25_606_208, 7)],
 )
-def test_image_branch_is_that_of_the_papers(rng, image, kernel, parameters, side):
+def test_image_branch_as_published(rng, image, kernel, parameters, side):
     options = PAPER | {"image_network": image, "image_kernel": kernel, "image_weights": "imagenet"}
     split = make_split(image_files(rng, 2), noise(rng, [20, 30]), np.arange(2))
     with torch.device("meta"):
@@ -87,7 +66,7 @@ def test_image_branch_is_that_of_the_papers(rng, image, kernel, parameters, side
 
 @pytest.mark.parametrize("trim", [True, False])
 @pytest.mark.parametrize("kind", ["sisa", "misa", "sima"])
-def test_scores_are_those_of_maps_and_valid_steps(split, kind, trim):
+def test_scores_of_maps_and_valid_steps(split, kind, trim):
     method = placed(Matchmap(**SMALL | {"similarity": kind, "trim": trim}), split)
     scores = method.score(*embedded(method, split), IMAGE)
     maps = torch.from_numpy(split.views["image"].features).float()
@@ -95,7 +74,9 @@ def test_scores_are_those_of_maps_and_valid_steps(split, kind, trim):
     positions = conv2d(maps, image.weight, image.bias, padding=1).flatten(2)  # (5, D, 6)
     speech = split.views["speech"].features
     for clip in range(len(OWNERS)):
-        steps, counts = method.network["speech"](*method.pad(method.clips, np.array([clip])))
+        steps, counts = method.network["speech"](
+            *method.speech.pad(method.speech.clips, np.array([clip]))
+        )
         assert counts.item() == max(1, min(len(speech[clip]), 96) // 16)
         matchmap = (positions.transpose(1, 2) @ steps[0, : counts.item()].T).detach()  # (5, 6, t)
         expected = {
@@ -107,7 +88,7 @@ def test_scores_are_those_of_maps_and_valid_steps(split, kind, trim):
 
 
 @pytest.mark.parametrize("kind", ["sisa", "misa", "sima"])
-def test_both_directions_have_the_same_scores(split, kind):
+def test_scores_equal_in_both_directions(split, kind):
     method = placed(Matchmap(**SMALL | {"similarity": kind}), split)
     images, clips = embedded(method, split)
     scores, near = method.score(images, clips, IMAGE), {"rtol": 1e-5, "atol": 1e-6}
@@ -115,7 +96,7 @@ def test_both_directions_have_the_same_scores(split, kind):
     np.testing.assert_allclose(method.score(images[3:], clips, IMAGE), scores[3:], **near)
 
 
-def test_a_restored_model_scores_the_same(split):
+def test_state_round_trip(split):
     method = placed(Matchmap(**SMALL), split)
     again = Matchmap(**SMALL)
     again.restore(method.state(), split.views)
@@ -124,13 +105,13 @@ def test_a_restored_model_scores_the_same(split):
     )
 
 
-def test_global_model_is_the_inner_product_with_a_unit_clip(vectors):
+def test_global_model_inner_product_with_a_unit_clip(vectors):
     method = placed(Matchmap(**GLOBAL | {"speech_network": "harwath2016"}), vectors)
     scores = method.score(*embedded(method, vectors), IMAGE)
     images = method.network["image"](
         torch.from_numpy(vectors.views["image"].features)[:, :, None, None]
     )[:, 0]
-    steps, counts = method.network["speech"](*method.pad(method.clips, np.arange(9)))
+    steps, counts = method.network["speech"](*method.speech.pad(method.speech.clips, np.arange(9)))
     means = torch.stack([s[:c].mean(0) for s, c in zip(steps, counts.tolist(), strict=True)])
     expected = (images @ normalize(means).T).detach()
     np.testing.assert_allclose(scores, expected, rtol=1e-4, atol=1e-6)
@@ -138,7 +119,7 @@ def test_global_model_is_the_inner_product_with_a_unit_clip(vectors):
 
 @pytest.mark.parametrize("impostors", ["random", "semi-hard"])
 @pytest.mark.parametrize("kind", ["sisa", "misa", "sima"])
-def test_clips_shorter_than_a_step_have_a_finite_loss(rng, kind, impostors):
+def test_loss_finite_for_clips_shorter_than_a_step(rng, kind, impostors):
     lengths = np.arange(16)
     maps = rng.standard_normal((16, 8, 2, 2)).astype(np.float16)
     options = SMALL | {"similarity": kind, "impostors": impostors, "trim": True}
@@ -149,7 +130,7 @@ def test_clips_shorter_than_a_step_have_a_finite_loss(rng, kind, impostors):
     assert all(p.grad.isfinite().all() for p in method.network.parameters())
 
 
-def test_impostors_are_never_other_captions_of_the_image(split, monkeypatch):
+def test_impostors_of_other_images(split, monkeypatch):
     method, seen = placed(Matchmap(**SMALL), split), []
 
     def draw(negatives):
@@ -166,27 +147,27 @@ def test_learning_rate_steps_down(epoch, rate):
     assert Matchmap(**PAPER).learning_rate_at(epoch, 0) == pytest.approx(rate)
 
 
-def test_image_features_may_be_scaled_by_training_statistics(split):
+def test_image_features_zscored_by_training_statistics(split):
     maps = split.views["image"].features.astype(np.float32)
     scores = (maps - maps.mean(0)) / maps.std(0)
     view = replace(split.views["image"], features=scores)
     scaled = Split(split.items, split.labels, split.views | {"image": view})
-    found, expected = (
+    scaled_here, expected = (
         placed(Matchmap(**SMALL | {"input_norm": kind}), given)
         for kind, given in (("zscore", split), ("raw", scaled))
     )
     again = Matchmap(**SMALL | {"input_norm": "zscore"})
-    again.restore(found.state(), split.views)
+    again.restore(scaled_here.state(), split.views)
     positions = expected.embed("image", scaled.views["image"])
-    for method in (found, again):
+    for method in (scaled_here, again):
         embedded = method.embed("image", split.views["image"])
         np.testing.assert_allclose(embedded, positions, atol=1e-5)
-    for batch in drawn(found):
-        rows = [method._train_images(batch) for method in (found, expected)]
+    for batch in drawn(scaled_here):
+        rows = [m._positions(m.images.features(batch)) for m in (scaled_here, expected)]
         torch.testing.assert_close(*rows, atol=1e-5, rtol=1e-5)
 
 
-def test_image_files_are_not_scaled():
+def test_scaling_of_image_files_refused():
     with pytest.raises(ValueError, match=r"input_norm: .* set it to raw"):
         Matchmap(**SMALL | {"image_network": "vgg16", "input_norm": "zscore"})
 
@@ -199,30 +180,27 @@ def test_unit_speech_needs_sisa():
 @pytest.mark.parametrize(
     ("network", "positions"), [("squeezenet1_1", 169), ("timm/test_resnet", 25)]
 )
-def test_image_files_are_read_by_the_network_which_learns(rng, network, positions):
+def test_image_network_learns_from_files(rng, network, positions):
     split = make_split(image_files(rng, 3), noise(rng, [20, 30, 40]), np.arange(3))
-    method = placed(Matchmap(**SMALL | {"image_network": network}), split)
+    method = placed(Matchmap(**SMALL | FILES | {"image_network": network}), split)
     method.loss(drawn(method)[0]).backward()
     assert all(p.grad is not None for p in method.network["trunk"].parameters())
     assert method.embed("image", split.views["image"]).shape == (3, positions, 20)
 
 
-def test_an_image_network_without_maps_is_refused():
+def test_image_network_without_maps_refused():
     with pytest.raises(ValueError, match="image_network: timm/test_vit ends in no maps"):
-        Matchmap(**SMALL | {"image_network": "timm/test_vit"})
+        Matchmap(**SMALL | FILES | {"image_network": "timm/test_vit"})
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_new_crops_depend_on_seed_epoch_and_batch_alone(rng, threads):
+def test_crops_of_seed_epoch_and_batch(rng, threads):
     split = make_split(image_files(rng, 5), noise(rng, FRAMES), OWNERS)
-    expected, method = (
-        placed(Matchmap(**SMALL | {"image_network": "squeezenet1_1", "batch": 4}), split)
-        for _ in range(2)
-    )
-    method.available_threads = threads
+    expected, method = (placed(Matchmap(**SMALL | FILES | {"batch": 4}), split) for _ in range(2))
+    method.images.run = Run(0, threads=threads)
     first, again, other = drawn(expected, 0), drawn(method, 0), drawn(method, 1)
     for batch, same in zip(first, again, strict=True):
-        np.testing.assert_array_equal(batch.clips, same.clips)
+        np.testing.assert_array_equal(batch.captions, same.captions)
         assert batch.crops.shape == (4, 224, 224, 3)
         assert torch.equal(batch.crops, same.crops)
     assert not torch.equal(first[0].crops, other[0].crops)
@@ -230,7 +208,7 @@ def test_new_crops_depend_on_seed_epoch_and_batch_alone(rng, threads):
 
 
 @pytest.mark.parametrize("kind", ["sisa", "misa", "sima"])
-def test_learns_32_pairs_by_heart(rng, kind):
+def test_fit_32_pairs_by_heart(rng, kind):
     maps = rng.standard_normal((32, 20, 2, 2)).astype(np.float32)
     split = make_split(maps, noise(rng, rng.integers(16, 33, 32)), np.arange(32))
     size = {"width": 0.06, "max_frames": 32, "similarity": kind, "impostors": "semi-hard"}
@@ -243,15 +221,15 @@ def test_learns_32_pairs_by_heart(rng, kind):
     assert selection_score(method, split) == 600
 
 
-def test_frames_behind_a_clip_have_the_level_asked_for(split):
+def test_padding_level(split):
     method = placed(Matchmap(**SMALL | {"padding": -80.0}), split)
-    frames, lengths = method.pad(method.clips, np.array([3, 8]))
+    frames, lengths = method.speech.pad(method.speech.clips, np.array([3, 8]))
     assert lengths.tolist() == [33, 96]
     assert (frames[0, 33:] == -80).all()
     np.testing.assert_array_equal(frames[1], split.views["speech"].features[8][:96])
 
 
-def test_padding_of_a_view_follows_its_longest_clip(split):
+def test_padding_to_the_longest_clip(split):
     method = placed(Matchmap(**SMALL | {"trim": True}), split)
     clips = method.embed("speech", split.views["speech"])
     assert clips.shape == (9, 6, 20)

@@ -21,7 +21,10 @@ SPEED = {"epochs": 2, "learning_rate": 1e-3, "batch": 5}
 FITS = {
     "vase": (VASE, FILES | SPEED | {"finetuning_epochs": 2}),
     "vse_finetuned": (VSEFinetuned, FINETUNED | SPEED | {"finetuning_epochs": 2}),
-    "misa": (Matchmap, MISA | SPEED | {"image_network": "squeezenet1_1", "trim": True}),
+    "misa": (
+        Matchmap,
+        MISA | SPEED | {"image_network": "squeezenet1_1", "image_weights": "random", "trim": True},
+    ),
 }
 
 
@@ -71,7 +74,7 @@ def test_a_killed_fit_resumes_with_the_same_numbers_also_with_workers(
 
     class Killed(fit.kind):
         def batches(self, epoch, rng):
-            if (self.phase, epoch) == (self.phases - 1, 1):
+            if (self.phase, epoch) == (len(self.schedule.phases) - 1, 1):
                 raise KeyboardInterrupt
             return super().batches(epoch, rng)
 

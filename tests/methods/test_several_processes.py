@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("cpu")
 VASES = {
     "features": SMALL | {"batch": 4, "epochs": 2},
     "residual": SMALL | {"batch": 8, "epochs": 2, "speech_network": "resdavenet"},
-    "accumulated": SMALL | {"batch": 4, "accumulate": 2, "epochs": 2, "reads_padding": True},
+    "padding read": SMALL | {"batch": 4, "epochs": 2, "reads_padding": True},
     "files": FILES | {"batch": 8, "epochs": 1, "finetuning_epochs": 1, "trim": True},
 }
 

@@ -15,6 +15,7 @@ from crossmodal.learning.method import Run
 from crossmodal.nn.losses import ranking_loss
 from crossmodal.training import gradient
 from crossmodal.training.gradient import GradientMethod, shuffled_batches
+from crossmodal.training.schedule import Phase, Schedule
 from tests.test_fuzz import mutate
 
 EPOCHS, BATCH = 5, 8
@@ -32,10 +33,10 @@ class Tiny(GradientMethod):
     """Two small networks with everything a snapshot must hold: dropout, buffers, momentum."""
 
     task = "instance"
-    epochs = EPOCHS
 
-    def __init__(self, make_optimizer=adam, stop_at=None, phases=1):
-        self.make_optimizer, self.stop_at, self.phases = make_optimizer, stop_at, phases
+    def __init__(self, make_optimizer=adam, stop_at=None, phases=1, continues=True):
+        self.make_optimizer, self.stop_at = make_optimizer, stop_at
+        self.phases, self.continues = phases, continues
         self.asked = []
 
     def build(self, views):
@@ -50,6 +51,10 @@ class Tiny(GradientMethod):
 
     def optimizer(self):
         return self.make_optimizer(self.network.parameters())
+
+    @property
+    def schedule(self):
+        return Schedule((Phase(EPOCHS, 0.01),) * self.phases, continues=self.continues)
 
     def learning_rate_at(self, epoch, step):
         self.asked.append((epoch, step))
@@ -386,39 +391,9 @@ def test_batches_are_a_permutation(rng, drop_last, sizes):
     assert set(joined) <= set(range(10))
 
 
-def test_gradients_of_several_batches_are_averaged_for_one_step(splits):
-    """24 items in batches of 8: two steps an epoch, of two batches and of one."""
-    steps = []
-
-    class Recording(torch.optim.SGD):
-        def step(self):
-            parameters = self.param_groups[0]["params"]
-            steps.append([p.grad.clone() for p in parameters])
-
-    method = Tiny(Recording)
-    method.accumulate = 2
-    method.fit(*splits, Run(0))
-    assert len(steps) == 2 * EPOCHS
-    assert method.asked[:3] == [(0, 0), (0, 1), (1, 2)]
-    # nothing has moved but the batch statistics, which training does not read
-    again = Tiny()
-    torch.manual_seed(0)
-    again.network = again.build(splits[0].views)
-    again.place(splits[0])
-    torch.manual_seed(int(np.random.SeedSequence([0, 0]).generate_state(1)[0]))
-    for step, count in zip(steps[:2], (2, 1), strict=True):
-        batches = list(again.batches(0, np.random.default_rng([0, 0])))
-        chosen = batches[:2] if count == 2 else batches[2:]
-        mean = sum(again.loss(batch) for batch in chosen) / count
-        expected = torch.autograd.grad(mean, list(again.network.parameters()))
-        for ours, theirs in zip(step, expected, strict=True):
-            torch.testing.assert_close(ours, theirs)
-
-
 def test_a_later_phase_may_count_its_epochs_anew(splits, monkeypatch):
     seen = phased(monkeypatch, [FIRST, [0, 0, 7, 9, 8]])
-    method, run = Tiny(phases=2), Run(0)
-    method.continues = False
+    method, run = Tiny(phases=2, continues=False), Run(0)
     method.fit(*splits, run)
     assert list(seen) == [(phase, epoch) for phase in (0, 1) for epoch in range(EPOCHS)]
     assert [row["epoch"] for row in run.curve] == list(range(2 * EPOCHS))
@@ -431,18 +406,16 @@ def test_a_run_resumes_with_the_optimizer_of_its_phase(splits, tmp_path, monkeyp
     """The first phase trains one network, the second both."""
 
     class Frozen(Tiny):
-        continues = False
-
         def optimizer(self):
             self.network["text"].requires_grad_(self.phase == 1)
             return adam([p for p in self.network.parameters() if p.requires_grad])
 
     phased(monkeypatch, [FIRST, [0, 0, 7, 9, 8]])
-    whole, curve = Frozen(phases=2), []
+    whole, curve = Frozen(phases=2, continues=False), []
     whole.fit(*splits, Run(3, curve=curve))
     with pytest.raises(KeyboardInterrupt):
-        Frozen(stop_at=stop_at, phases=2).fit(*splits, Run(3, tmp_path))
-    resumed, run = Frozen(phases=2), Run(3, tmp_path)
+        Frozen(stop_at=stop_at, phases=2, continues=False).fit(*splits, Run(3, tmp_path))
+    resumed, run = Frozen(phases=2, continues=False), Run(3, tmp_path)
     resumed.fit(*splits, run)
     assert run.curve == curve
     assert_same(resumed.state(), whole.state())

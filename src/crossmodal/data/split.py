@@ -45,6 +45,19 @@ class View:
             )
         return self.features
 
+    def sequences(self) -> Ragged:
+        """Return the features, for methods that take a sequence per row.
+
+        Raises:
+            CrossmodalError: If the rows are vectors.
+        """
+        if not isinstance(self.features, Ragged):
+            raise CrossmodalError(
+                f"rows of shape {self.features.shape[1:]}, but the method needs a sequence per "
+                "row; choose another feature for this view"
+            )
+        return self.features
+
     def is_constant(self) -> bool:
         """Return whether there are several rows, which are all equal."""
         rows = range(1, len(self.features))

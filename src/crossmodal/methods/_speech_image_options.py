@@ -32,7 +32,6 @@ class SpeechImageOptions(Strict):
         description="Number of epochs after which the learning rate falls, each time."
     )
     batch: int = Field(gt=1, description="Pairs that are negatives of each other.")
-    accumulate: Count = Field(1, description="Batches per step.")
     epochs: Count = Field(description="Passes over the training split; in VASE of its first phase.")
     captions_per_epoch: Literal["all", "one"] = Field(
         "all", description="All captions of an image, or a random one."

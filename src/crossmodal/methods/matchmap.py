@@ -7,7 +7,8 @@ of unit length is the global model of Harwath et al., NIPS 2016, and of Harwath 
 """
 
 import math
-from typing import Literal, Self
+from collections.abc import Iterable
+from typing import Any, Literal, Self
 
 import numpy as np
 import torch
@@ -19,9 +20,12 @@ from crossmodal.data.split import Split, View
 from crossmodal.device import to_device
 from crossmodal.learning.method import Direction
 from crossmodal.methods._speech_image import (
-    Batch,
-    SpeechImageMethod,
+    ClipEncoder,
+    caption_owners,
+    check_views,
     frame_width,
+    image_encoder,
+    shapes_taken,
 )
 from crossmodal.methods._speech_image_options import SpeechImageOptions
 from crossmodal.nn.losses import draw_impostors, impostor_loss, semi_hard_loss
@@ -37,12 +41,16 @@ from crossmodal.nn.scaler import Scaler
 from crossmodal.nn.sequences import Sequences
 from crossmodal.nn.speech import SpeechSteps
 from crossmodal.pretrained import backbones
+from crossmodal.training.gradient import GradientMethod
+from crossmodal.training.image_encoder import ImageFiles
+from crossmodal.training.pairs import Batch, draw_pairs
+from crossmodal.training.schedule import Phase, Schedule
 
 MOMENTUM = 0.9
 WEIGHT_DECAY = 5e-7
 
 
-class Matchmap(SpeechImageMethod):
+class Matchmap(GradientMethod):
     """A convolution over image features, a speech CNN, and the score of their matchmap."""
 
     class Options(SpeechImageOptions):
@@ -79,53 +87,69 @@ class Matchmap(SpeechImageMethod):
                 )
             return self
 
-    image_shapes = ("maps", "vector")
-    mirrors = False  # as in the released code
+    options: Options
+    task = "instance"
+    network: nn.ModuleDict
 
-    def build(self, views: dict[str, View]) -> nn.Module:
-        """Both encoders, as PyTorch initialises them."""
-        self.check(views)
-        options = self.options
-        parts: dict[str, nn.Module] = {}
-        bins = frame_width(views["speech"])
-        parts["speech"] = SpeechSteps(options.speech_network, options.width, bins)
-        if options.image_network:
-            trunk = backbones.Maps(self.trunk(), options.image_network)
-            parts["trunk"] = trunk.requires_grad_()
-            channels = backbones.network(options.image_network).maps_width
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.images = image_encoder(self.options, mirrors=False)  # as in the released code
+        self.speech = ClipEncoder(self.options)
+        self.takes = shapes_taken(self.options, ("maps", "vector"))
+        self.weights, self.threads = self.images.weights, self.images.threads
+
+    @property
+    def schedule(self) -> Schedule:
+        """One phase, whose rate steps down by epochs."""
+        o = self.options
+        return Schedule((Phase(o.epochs, o.learning_rate),), o.decay, o.decay_every)
+
+    def build(self, views: dict[str, View]) -> nn.ModuleDict:
+        """Make both encoders, as PyTorch initialises them."""
+        o = self.options
+        check_views(views, o.image_network)
+        speech = SpeechSteps(o.speech_network, o.width, frame_width(views["speech"]))
+        self.speech.network = speech
+        parts: dict[str, nn.Module] = {"speech": speech}
+        if isinstance(self.images, ImageFiles):
+            parts["trunk"] = self.images.build(backbones.Maps, self.run)
+            self.images.learn(True)
+            channels = self.images.facts.maps_width
         else:
-            features = views["image"].features
-            parts["scaler"] = Scaler(math.prod(features.shape[1:]), options.input_norm)
-            channels = _as_maps(features).shape[1]
-        kernel = options.image_kernel
-        parts["image"] = MapConvolution(channels, parts["speech"].channels, kernel)
+            shape = views["image"].vectors().shape[1:]
+            parts["scaler"] = Scaler(math.prod(shape), o.input_norm)
+            channels = shape[0]
+        parts["image"] = MapConvolution(channels, speech.channels, o.image_kernel)
         return nn.ModuleDict(parts)
 
     def optimizer(self) -> torch.optim.Optimizer:
-        """Of all parameters, with the released code's weight decay."""
+        """Make the optimiser of all parameters, with the released code's weight decay."""
         parameters = self.network.parameters()
         if self.options.optimizer == "adam":
             return torch.optim.Adam(parameters, weight_decay=WEIGHT_DECAY, fused=True)
         return torch.optim.SGD(parameters, momentum=MOMENTUM, weight_decay=WEIGHT_DECAY)
 
     def place(self, train: Split) -> None:
-        """Take the statistics of the image features too."""
-        super().place(train)
-        if self.options.input_norm == "zscore":
-            self.network["scaler"].fit(self.images.float().flatten(1))
+        """Keep images and clips; take the statistics of image features."""
+        self.owners = caption_owners(train)
+        self.images.place(train.views["image"])
+        self.speech.place(train.views["speech"])
+        if not isinstance(self.images, ImageFiles) and self.options.input_norm == "zscore":
+            self.network["scaler"].fit(self.images.rows.float().flatten(1))
 
-    def learning_rate_at(self, epoch: int, step: int) -> float:
-        """Steps down by epochs."""
-        options = self.options
-        return options.learning_rate * options.decay ** (epoch // options.decay_every)
+    def batches(self, epoch: int, rng: np.random.Generator) -> Iterable[Batch]:
+        """Return shuffled pairs."""
+        o = self.options
+        lengths = self.speech.clips.lengths if o.similar_lengths else None
+        pairs = draw_pairs(self.owners, o.captions_per_epoch, o.batch, rng, lengths)
+        return self.images.with_crops(pairs, rng)
 
     def loss(self, batch: Batch) -> torch.Tensor:
-        """Hinges against impostors of other images."""
+        """Return the hinges against impostors of other images."""
         margin, similarity = self.options.margin, self.options.similarity
-        images, clips, _ = batch
-        negatives = to_device(images[:, None] != images)
-        positions = self._positions(self._train_images(batch))
-        steps, counts = self._steps(self.clips, clips)
+        negatives = to_device(batch.images[:, None] != batch.images)
+        positions = self._positions(self.images.features(batch))
+        steps, counts = self._steps(self.speech.clips, batch.captions)
         i, j = (draw_impostors(negatives) for _ in range(2))
         loss = impostor_loss(
             paired_scores(positions, steps, counts, similarity),
@@ -138,21 +162,14 @@ class Matchmap(SpeechImageMethod):
             loss = loss + semi_hard_loss(every, margin, negatives)
         return loss
 
-    def embed_images(self, features: torch.Tensor) -> torch.Tensor:
-        """Positions (b, l, D); for SISA their mean, (b, 1, D)."""
-        return self._positions(self._scale(features))
-
-    def embed_clips(self, clips: Sequences, rows: np.ndarray) -> torch.Tensor:
-        """Steps (b, t, D), NaN behind the clip's last; for SISA their mean, (b, 1, D)."""
-        steps, counts = self._steps(clips, rows)
-        if self.options.similarity == "sisa":
-            return steps
-        longest = max(1, int(clips.lengths.max()) // self._stride)
-        steps = pad(steps, (0, 0, 0, max(0, longest - steps.shape[1])))[:, :longest]
-        return steps.masked_fill(~steps_inside(steps, counts)[:, :, None], torch.nan)
+    def encode(self, modality: str, view: View) -> Iterable[torch.Tensor]:
+        """Return positions (b, l, D) of images or steps (b, t, D) of clips; of SISA their mean."""
+        if modality == "speech":
+            return [self.speech.embed(view, self._embed_clips)]
+        return map(self._positions, self.images.read(view))
 
     def score(self, queries: np.ndarray, gallery: np.ndarray, direction: Direction) -> np.ndarray:
-        """Score (q, g) of the matchmaps."""
+        """Return the scores (q, g) of the matchmaps."""
         swapped = direction[0] == "speech"
         images, clips = (gallery, queries) if swapped else (queries, gallery)
         positions, steps = torch.from_numpy(images), torch.from_numpy(clips)
@@ -160,34 +177,29 @@ class Matchmap(SpeechImageMethod):
         scores = all_scores(positions, steps, counts, self.options.similarity)
         return (scores.T if swapped else scores).cpu().numpy()
 
-    @property
-    def _stride(self) -> int:
-        return self.network["speech"].convolutions.stride
-
-    def _train_images(self, batch: Batch) -> torch.Tensor:
-        if self.learns_from_files:
-            return self.read_random_crops(batch.crops)
-        return self._scale(self.images[to_device(batch.images)])
-
-    def _scale(self, features: torch.Tensor) -> torch.Tensor:
-        if self.options.image_network:
-            return features
-        return self.network["scaler"](features.float().flatten(1)).view(features.shape)
+    def _embed_clips(self, clips: Sequences, rows: np.ndarray) -> torch.Tensor:
+        """Return steps (b, t, D), NaN behind the clip's last; of SISA their mean, (b, 1, D)."""
+        steps, counts = self._steps(clips, rows)
+        if self.options.similarity == "sisa":
+            return steps
+        stride = self.network["speech"].convolutions.stride
+        longest = max(1, int(clips.lengths.max()) // stride)
+        steps = pad(steps, (0, 0, 0, max(0, longest - steps.shape[1])))[:, :longest]
+        return steps.masked_fill(~steps_inside(steps, counts)[:, :, None], torch.nan)
 
     def _positions(self, features: torch.Tensor) -> torch.Tensor:
-        convolution, maps = self.network["image"], _as_maps(features)
+        """Return positions (b, l, D) of image features; vectors are maps of one position."""
+        if "scaler" in self.network:
+            features = self.network["scaler"](features.float().flatten(1)).view(features.shape)
+        maps = features if features.ndim == 4 else features[:, :, None, None]
+        convolution = self.network["image"]
         if self.options.similarity == "sisa":
             return convolution.mean(maps)[:, None]
         return convolution(maps)
 
     def _steps(self, clips: Sequences, rows: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
-        steps, counts = self.network["speech"](*self.pad(clips, rows))
+        steps, counts = self.speech(clips, rows)
         steps, counts = pool_steps(steps, counts, self.options.similarity)
         if self.options.unit_speech:
             steps = normalize(steps, dim=2)
         return steps, counts.to(steps.device)
-
-
-def _as_maps(features: np.ndarray | torch.Tensor) -> np.ndarray | torch.Tensor:
-    """Maps as they are; vectors (n, d) as maps of one position, (n, d, 1, 1)."""
-    return features if features.ndim == 4 else features[:, :, None, None]

@@ -33,6 +33,7 @@ from crossmodal.nn.order_similarity import order_similarity
 from crossmodal.plugin import Count, NotNegative, Positive, Strict
 from crossmodal.training.distributed import in_shares
 from crossmodal.training.gradient import GradientMethod, shuffled_batches
+from crossmodal.training.schedule import Phase, Schedule
 
 ROWS = 512
 BETAS = (0.9, 0.999)
@@ -126,20 +127,13 @@ class MultimodalEmbedding(GradientMethod):
         return self.options.loss.split("-")
 
     @property
-    def phases(self) -> int:
-        """One per loss."""
-        return len(self.losses)
-
-    @property
-    def continues(self) -> bool:
-        """Whether the second loss counts on from the best epoch of the first."""
-        return self.options.finetuning_epochs is None
-
-    @property
-    def epochs(self) -> int:
-        """Passes with the present loss."""
-        tuned = self.options.finetuning_epochs if self.phase else None
-        return tuned or self.options.epochs
+    def schedule(self) -> Schedule:
+        """A phase per loss; the second continues from the best epoch of the first, or anew."""
+        o = self.options
+        phases = [Phase(o.epochs, o.learning_rate)]
+        if o.finetuning_rate:
+            phases.append(Phase(o.finetuning_epochs or o.epochs, o.finetuning_rate))
+        return Schedule(tuple(phases), continues=o.finetuning_epochs is None)
 
     def build(self, views: dict[str, View]) -> nn.Module:
         """Image map and caption encoder."""
@@ -163,7 +157,7 @@ class MultimodalEmbedding(GradientMethod):
         rate per step.
         """
         options = self.options
-        rate = options.learning_rate if self.phase == 0 else options.finetuning_rate
+        rate = super().learning_rate_at(epoch, step)
         if options.drop_epoch is not None and epoch >= options.drop_epoch:
             rate *= DROP
         if options.bias_correction == "published":

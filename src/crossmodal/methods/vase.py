@@ -11,8 +11,9 @@ Source: Cheng et al., IEEE TMM 2022, doi 10.1109/TMM.2022.3171090; where it is s
 of VSE++, whose defaults it shares.
 """
 
+from collections.abc import Iterable
 from itertools import combinations
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -20,16 +21,15 @@ from pydantic import Field, model_validator
 from torch import nn
 from torch.nn.functional import normalize
 
-from crossmodal.data.feature_file import Ragged
 from crossmodal.data.split import Split, View
-from crossmodal.device import to_device
 from crossmodal.errors import CrossmodalError
-from crossmodal.io.snapshots import computed_once
 from crossmodal.methods._speech_image import (
-    ROWS,
-    Batch,
-    SpeechImageMethod,
+    ClipEncoder,
+    caption_owners,
+    check_views,
     frame_width,
+    image_encoder,
+    shapes_taken,
 )
 from crossmodal.methods._speech_image_options import SpeechImageOptions
 from crossmodal.nn.captions import CaptionEncoder, pack
@@ -41,13 +41,15 @@ from crossmodal.nn.speech import SpeechEncoder
 from crossmodal.plugin import Count, NotNegative, Positive
 from crossmodal.pretrained import backbones
 from crossmodal.training.distributed import in_shares
-from crossmodal.training.fine_tuning import FineTuning
-from crossmodal.training.processes import first_alone
+from crossmodal.training.gradient import GradientMethod
+from crossmodal.training.image_encoder import ImageFiles
+from crossmodal.training.pairs import Batch, draw_pairs
+from crossmodal.training.schedule import Phase, Schedule
 
-CROPS = 10  # of each image, kept while the image network is frozen
+DECAY = 0.1  # of the learning rate
 
 
-class VASE(FineTuning, SpeechImageMethod):
+class VASE(GradientMethod):
     """A linear map of image features, DAVEnet with a BiGRU for speech, a GRU for transcripts."""
 
     class Options(SpeechImageOptions):
@@ -56,9 +58,6 @@ class VASE(FineTuning, SpeechImageMethod):
             description="Layers of the BiGRU; the paper's text says 1, its parameter counts 2."
         )
         word_dims: Count = Field(description="Dimensions of the word embedding.")
-        same_image_negatives: bool = Field(
-            True, description="Whether captions of one image are negatives of each other."
-        )
         cycle_weight: NotNegative = Field(
             description="Weight lambda of the cycle loss; 0 is base, with texts base+aux."
         )
@@ -73,10 +72,6 @@ class VASE(FineTuning, SpeechImageMethod):
             True,
             description="Compare the embeddings by their cosine, not inner product; unit rows have "
             "the same.",
-        )
-        second_cosine: bool = Field(
-            False,
-            description="Compare the first reconstructions by their cosine, not inner product.",
         )
         finetuning_rate: Positive | None = Field(
             None, description="Learning rate while the image network learns; null leaves it frozen."
@@ -101,141 +96,126 @@ class VASE(FineTuning, SpeechImageMethod):
                 raise ValueError("reads_padding: needs clips of one length; set trim to false")
             return self
 
+    options: Options
+    task = "instance"
     distributed = True
-    mirrors = True
     further: ClassVar = {"text": ("sequence",)}
+    network: nn.ModuleDict
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.images = image_encoder(self.options, mirrors=True, stores_crops=True)
+        self.speech = ClipEncoder(self.options)
+        self.takes = shapes_taken(self.options, ("vector",))
+        self.weights, self.threads = self.images.weights, self.images.threads
 
     @property
-    def learns_from_files(self) -> bool:
-        """Only in the second phase; in the first, crops of each image are kept."""
-        return super().learns_from_files and self.phase == 1
+    def schedule(self) -> Schedule:
+        """The image network is frozen in the first phase and learns in the second."""
+        o = self.options
+        phases = [Phase(o.epochs, o.learning_rate)]
+        if o.finetuning_rate:
+            phases.append(Phase(o.finetuning_epochs, o.finetuning_rate))
+        return Schedule(tuple(phases), DECAY, o.decay_every, o.clip)
 
-    def build(self, views: dict[str, View]) -> nn.Module:
-        """All encoders; linear maps Glorot-uniform with zero biases, as in VSE++."""
-        self.check(views)
-        options = self.options
+    def build(self, views: dict[str, View]) -> nn.ModuleDict:
+        """Make all encoders; linear maps Glorot-uniform with zero biases, as in VSE++."""
+        o = self.options
+        check_views(views, o.image_network, self.further)
         parts: dict[str, nn.Module] = {}
-        if options.image_network:
-            parts["trunk"] = backbones.Vectors(self.trunk(), options.image_network)
-            width = backbones.network(options.image_network).width
+        if isinstance(self.images, ImageFiles):
+            parts["trunk"] = self.images.build(backbones.Vectors, self.run)
+            width = self.images.facts.width
         else:
             width = views["image"].vectors().shape[1]
-        parts["image"] = Linear(width, options.dims)
-        parts["speech"] = SpeechEncoder(
-            options.speech_network,
-            options.dims,
-            options.width,
-            options.recurrent_layers,
-            options.reads_padding,
+        parts["image"] = image = Linear(width, o.dims)
+        speech = SpeechEncoder(
+            o.speech_network,
+            o.dims,
+            o.width,
+            o.recurrent_layers,
+            o.reads_padding,
             frame_width(views["speech"]),
         )
-        linear = [parts["image"], parts["speech"].project]
+        self.speech.network = parts["speech"] = speech
+        maps = [image, speech.project]
         if "text" in views:
             words = len(views["text"].meta["vocabulary"])
-            linear.append(Linear(options.dims, options.dims))
-            parts["text"] = nn.Sequential(
-                CaptionEncoder(words, options.word_dims, options.dims), linear[-1]
-            )
-        for layer in linear:
+            maps.append(Linear(o.dims, o.dims))
+            parts["text"] = nn.Sequential(CaptionEncoder(words, o.word_dims, o.dims), maps[-1])
+        for layer in maps:
             nn.init.xavier_uniform_(layer.weight)
             nn.init.zeros_(layer.bias)
         return nn.ModuleDict(parts)
 
+    def optimizer(self) -> torch.optim.Optimizer:
+        """Make Adam without weight decay; of the image network only in the second phase."""
+        if isinstance(self.images, ImageFiles):
+            self.images.learn(self.phase == 1)
+        return torch.optim.Adam(
+            [p for p in self.network.parameters() if p.requires_grad], fused=True
+        )
+
     def place(self, train: Split) -> None:
-        """Keep the transcripts too, one for each clip."""
-        super().place(train)
-        self.frozen: np.ndarray | None = None  # on the host, see `_keep_crops`
-        self.texts: Ragged | None = None
+        """Keep images, clips and, where there are any, a transcript of each clip."""
+        self.owners = caption_owners(train)
+        self.images.place(train.views["image"])
+        self.speech.place(train.views["speech"])
+        self.texts = train.views["text"].sequences() if "text" in train.views else None
         self.cosines: list[torch.Tensor] = []  # of the present epoch
-        if "text" in train.views:
-            self.texts = train.views["text"].features
-            if train.views["text"].ids != train.views["speech"].ids:
-                raise CrossmodalError(
-                    "view 'text': its rows are other captions than those of view 'speech'; the "
-                    "method needs the transcript of every clip and no other text"
-                )
+        if self.texts is not None and train.views["text"].ids != train.views["speech"].ids:
+            raise CrossmodalError(
+                "view 'text': its rows are other captions than those of view 'speech'; the "
+                "method needs the transcript of every clip and no other text"
+            )
+
+    def batches(self, epoch: int, rng: np.random.Generator) -> Iterable[Batch]:
+        """Return shuffled pairs."""
+        o = self.options
+        lengths = self.speech.clips.lengths if o.similar_lengths else None
+        pairs = draw_pairs(self.owners, o.captions_per_epoch, o.batch, rng, lengths)
+        return self.images.with_crops(pairs, rng)
 
     def loss(self, batch: Batch) -> torch.Tensor:
-        """Ranking and cycle loss of a batch of pairs."""
-        images, clips, _ = batch
-        frames, count = self.padded_size(self.clips, clips), len(clips)
+        """Return ranking and cycle loss of a batch of pairs."""
+        o, clips, rows = self.options, self.speech.clips, batch.captions
+        frames = self.speech.padded_size(clips, rows)
         encoders = [
-            lambda part: self._train_images(batch, part),
-            lambda part: self._map_clips(self.clips, clips[part], frames),
+            lambda part: self._map_images(self.images.features(batch, part)),
+            lambda part: self.speech(clips, rows[part], frames),
         ]
         if self.texts is not None:
-            encoders.append(lambda part: self._map_texts(clips[part]))
-        rows = [in_shares(encoder, count) for encoder in encoders]
-        unit = [normalize(x) for x in rows]
-        negatives = None
-        if not self.options.same_image_negatives:
-            negatives = to_device(images[:, None] != images)
-        self._note(unit[0] @ unit[1].T)
-        ranking = sum(
-            ranking_loss(p @ q.T, self.options.margin, negatives) for p, q in combinations(unit, 2)
-        )
-        seen = unit if self.options.cycle_of_unit_rows else rows
-        o = self.options
-        cycle = cycle_loss(seen, o.inverse_temperature, o.first_cosine, o.second_cosine)
-        return ranking + o.cycle_weight * cycle
+            encoders.append(lambda part: self._map_texts(rows[part]))
+        mapped = [in_shares(encoder, len(rows)) for encoder in encoders]
+        unit = [normalize(x) for x in mapped]
+        self._log_cosines(unit[0] @ unit[1].T)
+        ranking = sum(ranking_loss(p @ q.T, o.margin) for p, q in combinations(unit, 2))
+        cycled = unit if o.cycle_of_unit_rows else mapped
+        return ranking + o.cycle_weight * cycle_loss(cycled, o.inverse_temperature, o.first_cosine)
 
-    def _note(self, scores: torch.Tensor) -> None:
-        """Keep the mean cosine of the pairs and of all others, from all cosines (b, b)."""
+    def _log_cosines(self, scores: torch.Tensor) -> None:
+        """Log the mean cosine of the pairs and of all others, from all cosines (b, b)."""
         scores, count = scores.detach(), len(scores)
         others = (scores.sum() - scores.trace()) / (count * (count - 1))
         self.cosines.append(torch.stack([scores.trace() / count, others]))
 
     def log(self) -> dict[str, float]:
-        """The phase, and mean cosines of images and clips: equal after a collapse."""
+        """Return the phase, and mean cosines of images and clips: equal after a collapse."""
         positives, negatives = torch.stack(self.cosines).mean(0).tolist()
         self.cosines.clear()
         return {"phase": self.phase, "positives": positives, "negatives": negatives}
 
-    def embed_images(self, features: torch.Tensor) -> torch.Tensor:
-        """Unit rows (b, d)."""
-        return normalize(self._map_images(features))
+    def encode(self, modality: str, view: View) -> Iterable[torch.Tensor]:
+        """Return unit rows (b, d) of images or clips."""
+        if modality == "speech":
+            return [self.speech.embed(view, self._embed_clips)]
+        return (normalize(self._map_images(x)) for x in self.images.read(view))
 
-    def embed_clips(self, clips: Sequences, rows: np.ndarray) -> torch.Tensor:
-        """Unit rows (b, d)."""
-        return normalize(self._map_clips(clips, rows))
-
-    def _train_images(self, batch: Batch, part: slice = slice(None)) -> torch.Tensor:
-        """Features as they are; of files one of the kept crops, in the second phase a new one."""
-        if isinstance(self.images, torch.Tensor):
-            return self._map_images(self.images[to_device(batch.images[part])])
-        if self.phase == 1:
-            self.frozen = None
-            return self._map_images(self.read_random_crops(batch.crops[part]))
-        if self.frozen is None:
-            self.frozen = self._frozen_crops()
-        chosen = torch.randint(CROPS, (len(batch.images),)).numpy()
-        return self._map_images(to_device(self.frozen[batch.images[part], chosen[part]]))
-
-    def _frozen_crops(self) -> np.ndarray:
-        """What the image network makes of each image's crops, (n, crops, F), before it learns."""
-        width = backbones.network(self.options.image_network).width
-        how = ("crops", (len(self.images), CROPS, width), np.float16, self._keep_crops)
-        if self.checkpoints:  # one process computes the file, which the others then find
-            first_alone(lambda: computed_once(self.checkpoints, *how) is not None)
-        return computed_once(self.checkpoints, *how)
-
-    @torch.no_grad()
-    def _keep_crops(self, kept: np.ndarray) -> None:
-        """Write what the image network makes of each image's crops, (n, crops, F)."""
-        network = self.network["trunk"].eval()
-        batches = np.array_split(np.arange(len(kept)), -(-len(kept) // ROWS))
-        crops = self.read_crops(self.images, batches, CROPS)
-        for rows, features in zip(batches, crops, strict=True):
-            kept[rows] = features.transpose(0, 1).half().cpu().numpy()
-        network.train()
+    def _embed_clips(self, clips: Sequences, rows: np.ndarray) -> torch.Tensor:
+        return normalize(self.speech(clips, rows))
 
     def _map_images(self, features: torch.Tensor) -> torch.Tensor:
         return self.network["image"](normalize(features.float()))  # zeros stay zeros
-
-    def _map_clips(
-        self, clips: Sequences, rows: np.ndarray, size: int | None = None
-    ) -> torch.Tensor:
-        return self.network["speech"](*self.pad(clips, rows, size))
 
     def _map_texts(self, rows: np.ndarray) -> torch.Tensor:
         return self.network["text"](pack(self.texts, rows))

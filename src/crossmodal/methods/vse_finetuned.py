@@ -12,7 +12,7 @@ with hard negatives, BMVC 2018, section 4, and the released code.
 """
 
 from collections.abc import Iterable
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -26,31 +26,20 @@ from crossmodal.device import to_device
 from crossmodal.errors import CrossmodalError
 from crossmodal.nn.captions import CaptionEncoder, pack
 from crossmodal.nn.losses import hardest_ranking_loss
-from crossmodal.nn.onednn import Linear
+from crossmodal.nn.mlp import linear
 from crossmodal.plugin import Count, NotNegative, Positive, Strict
 from crossmodal.pretrained import backbones
 from crossmodal.pretrained.weights import Weights
 from crossmodal.training.distributed import in_shares
-from crossmodal.training.fine_tuning import FineTuning
-from crossmodal.training.gradient import shuffled_batches
-from crossmodal.training.image_network import ROWS, epoch_captions
+from crossmodal.training.gradient import GradientMethod
+from crossmodal.training.image_encoder import ROWS, ImageFiles
+from crossmodal.training.pairs import Batch, draw_pairs
+from crossmodal.training.schedule import Phase, Schedule
+
+DECAY = 0.1  # of the learning rate
 
 
-class Batch(NamedTuple):
-    """Pairs of an image and a caption.
-
-    Args:
-        images: Rows of the images, (b,).
-        captions: Rows of the captions, (b,).
-        crops: A new part of each image, (b, crop, crop, 3) uint8 RGB.
-    """
-
-    images: np.ndarray
-    captions: np.ndarray
-    crops: torch.Tensor
-
-
-class VSEFinetuned(FineTuning):
+class VSEFinetuned(GradientMethod):
     """A linear map of what an image network makes of image files, and a GRU over words."""
 
     class Options(Strict):
@@ -77,13 +66,30 @@ class VSEFinetuned(FineTuning):
         epochs: Count = Field(description="Passes while the image network is frozen.")
         finetuning_epochs: Count = Field(description="Passes while it learns.")
 
+    options: Options
     task = "instance"
     distributed = True
-    mirrors = True
     takes: ClassVar = {"image": ("files",), "text": ("sequence",)}
+    network: nn.ModuleDict
 
-    def build(self, views: dict[str, View]) -> nn.Module:
-        """Image network, its linear map, Glorot-uniform without bias at first, caption encoder.
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        o = self.options
+        self.images = ImageFiles(o.image_network, o.image_weights, mirrors=True)
+        self.weights, self.threads = self.images.weights, self.images.threads
+
+    @property
+    def schedule(self) -> Schedule:
+        """The image network is frozen in the first phase and learns in the second."""
+        o = self.options
+        frozen, tuned = (
+            Phase(o.epochs, o.learning_rate),
+            Phase(o.finetuning_epochs, o.finetuning_rate),
+        )
+        return Schedule((frozen, tuned), DECAY, o.decay_every, o.clip)
+
+    def build(self, views: dict[str, View]) -> nn.ModuleDict:
+        """Make image network, its linear map, Glorot-uniform without bias, and caption encoder.
 
         Raises:
             CrossmodalError: If the views are not image files and word ids.
@@ -96,58 +102,53 @@ class VSEFinetuned(FineTuning):
                 f"{', '.join(views)}"
             )
         o, words = self.options, len(views["text"].meta["vocabulary"])
-        trunk = backbones.Vectors(self.trunk(), o.image_network)
-        image = Linear(backbones.network(o.image_network).width, o.dims)
-        nn.init.xavier_uniform_(image.weight)
-        nn.init.zeros_(image.bias)
+        trunk = self.images.build(backbones.Vectors, self.run)
+        image = linear(self.images.facts.width, o.dims)
         text = CaptionEncoder(words, o.word_dims, o.dims, "uniform")
         return nn.ModuleDict({"trunk": trunk, "image": image, "text": text})
 
+    def optimizer(self) -> torch.optim.Optimizer:
+        """Make Adam without weight decay; of the image network only in the second phase."""
+        self.images.learn(self.phase == 1)
+        return torch.optim.Adam(
+            [p for p in self.network.parameters() if p.requires_grad], fused=True
+        )
+
     def place(self, train: Split) -> None:
-        """Image files and captions stay in main memory."""
-        self.images = self.place_images(train.views["image"])
-        self.captions, self.owners = train.views["text"].features, train.views["text"].items
+        """Keep image files and captions in main memory."""
+        text = train.views["text"]
+        self.images.place(train.views["image"])
+        self.captions, self.owners = text.sequences(), text.items
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterable[Batch]:
-        """Shuffled pairs, each with a new part of its image; a last one alone has no negatives."""
-        chosen = epoch_captions(self.owners, self.options.captions_per_epoch, rng)
-        rows = shuffled_batches(len(chosen), self.options.batch, rng, drop_last=False)
-        captions = [chosen[r] for r in rows if len(r) > 1]
-        images = [self.owners[r] for r in captions]
-        crops = self.random_crops(self.images, images, rng)
-        return map(Batch, images, captions, crops)
+        """Return shuffled pairs, each with a new crop of its image."""
+        o = self.options
+        return self.images.with_crops(
+            draw_pairs(self.owners, o.captions_per_epoch, o.batch, rng), rng
+        )
 
     def loss(self, batch: Batch) -> torch.Tensor:
-        """L of a batch; captions of one image are no negatives."""
-        i = in_shares(lambda part: self._train_images(batch.crops[part]), len(batch.images))
-        c = in_shares(lambda part: self._map_captions(self.captions, batch.captions[part]), len(i))
+        """Return L of a batch; captions of one image are no negatives."""
+        rows = batch.captions
+        i = in_shares(lambda part: self._map_images(self.images.features(batch, part)), len(rows))
+        c = in_shares(lambda part: self._map_captions(self.captions, rows[part]), len(rows))
         negatives = to_device(batch.images[:, None] != batch.images)
         return hardest_ranking_loss(i @ c.T, self.options.margin, negatives, "negative")
 
     def log(self) -> dict[str, float]:
-        """The phase."""
+        """Return the phase."""
         return {"phase": self.phase}
 
     def encode(self, modality: str, view: View) -> Iterable[torch.Tensor]:
-        """Unit rows (rows, dims)."""
+        """Return unit rows (rows, dims)."""
         if modality == "image":
-            yield from self.encode_images(view)
-            return
-        for start in range(0, len(view.items), ROWS):
-            rows = np.arange(start, min(start + ROWS, len(view.items)))
-            yield self._map_captions(view.features, rows)
+            return map(self._map_images, self.images.read(view))
+        rows = np.arange(len(view.items))
+        parts = np.split(rows, range(ROWS, len(rows), ROWS))
+        return (self._map_captions(view.sequences(), part) for part in parts)
 
-    def embed_images(self, features: torch.Tensor) -> torch.Tensor:
-        """Unit rows (b, dims)."""
+    def _map_images(self, features: torch.Tensor) -> torch.Tensor:
         return normalize(self.network["image"](normalize(features)))
-
-    def _train_images(self, crops: torch.Tensor) -> torch.Tensor:
-        """Embeddings of crops; a frozen network keeps its statistics."""
-        learns = self.phase == 1
-        self.network["trunk"].train(learns)
-        with torch.set_grad_enabled(learns):
-            features = self.read_random_crops(crops)
-        return self.embed_images(features)
 
     def _map_captions(self, captions: Ragged, rows: np.ndarray) -> torch.Tensor:
         return normalize(self.network["text"](pack(captions, rows)))

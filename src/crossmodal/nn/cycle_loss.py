@@ -1,4 +1,4 @@
-"""Cycle consistency: reconstruct a batch from the other modalities twice, and compare with it.
+"""Cycle consistency: a batch reconstructed twice from the other modalities, and its error.
 
     rec(Q; K) = softmax(beta Q K^T) K,   the softmax over the rows of K
     A1 = rec(A; [I; T]),      I1 = rec(I; [A; T]),      T1 = rec(T; [I; A])
@@ -23,7 +23,7 @@ def reconstruct(
     inverse_temperature: float,
     cosine: bool = False,
 ) -> torch.Tensor:
-    """Each query as the mean of the keys, weighted by their similarity to it.
+    """Reconstruct each query as the mean of the keys, weighted by their similarity to it.
 
     Args:
         queries: Q, (n, d).
@@ -40,30 +40,29 @@ def cycle_loss(
     modalities: Sequence[torch.Tensor],
     inverse_temperature: float,
     first_cosine: bool = True,
-    second_cosine: bool = False,
 ) -> torch.Tensor:
-    """The cycle loss of two or three modalities, a sum over the batch.
+    """Return the cycle loss of two or three modalities, a sum over the batch.
 
     Args:
         modalities: Rows of each modality, (n, d), in any order: the loss does not see which rows
             belong together.
         inverse_temperature: beta >= 0.
         first_cosine: Compare the rows by their cosine, not inner product.
-        second_cosine: Compare the first reconstructions by their cosine.
 
     Returns:
         A scalar; of unit rows, in practice, at most n times the number of modalities. It is 0 for
         perfect cycles, and for collapse.
     """
     once = _rebuild(modalities, inverse_temperature, first_cosine)
-    twice = _rebuild(once, inverse_temperature, second_cosine)
-    return sum((x - y).square().sum() for x, y in zip(twice, modalities, strict=True))
+    twice = _rebuild(once, inverse_temperature, cosine=False)
+    errors = [(x - y).square().sum() for x, y in zip(twice, modalities, strict=True)]
+    return sum(errors, start=errors[0].new_zeros(()))
 
 
 def _rebuild(
     modalities: Sequence[torch.Tensor], inverse_temperature: float, cosine: bool
 ) -> list[torch.Tensor]:
-    """Each modality from all others."""
+    """Reconstruct each modality from all others."""
     return [
         reconstruct(
             queries,

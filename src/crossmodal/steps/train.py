@@ -27,7 +27,7 @@ from crossmodal.learning.plateau import plateau
 from crossmodal.learning.selection import selection_score
 from crossmodal.models.model_folder import MODEL_FILES, publish_model, read_facts, write_model
 from crossmodal.repeatability import use_deterministic_algorithms
-from crossmodal.training.processes import first_alone, is_first, joined, processes
+from crossmodal.training.processes import broadcast_from_first, is_first, joined, processes
 from crossmodal.workflow.records import verified
 
 
@@ -65,8 +65,8 @@ def train(
         searched_there = _searched_there(spec, output, seed)
         inputs = [*tables, *views.values(), *searched_there]
         unfinished = unfinished_work(output.parent, [spec, seed], inputs)
-        work = first_alone(lambda: stack.enter_context(unfinished))
-        read = first_alone(lambda: verified([*inputs, *_weights(spec, weights)]))
+        work = broadcast_from_first(lambda: stack.enter_context(unfinished))
+        read = broadcast_from_first(lambda: verified([*inputs, *_weights(spec, weights)]))
         dataset = Prepared(folder)
         how = (spec["relevance"], spec.get("changes"))
         splits = [load_split(dataset, views, split, *how) for split in ("train", "validation")]
@@ -76,7 +76,7 @@ def train(
         taken = [read_facts(path.parent)["searched"] for path in searched_there]
         for index, options in enumerate(taken or combinations(spec["search"])):
             candidate = work / f"candidate{index}"
-            if not first_alone(partial(_is_fitted, candidate)):
+            if not broadcast_from_first(partial(_is_fitted, candidate)):
                 label = f"{output.parent} {options or ''}".strip()
                 run = Run(seed, candidate, label=label, threads=max(1, threads // processes()))
                 try:
@@ -87,7 +87,7 @@ def train(
                     if is_first():
                         print(f"not chosen: {error}", file=sys.stderr, flush=True)
                     continue
-            facts = first_alone(partial(read_facts, candidate))
+            facts = broadcast_from_first(partial(read_facts, candidate))
             fitted[candidate] = facts["validation"]
             searched.append({key: facts[key] for key in ("searched", "validation")})
         if not fitted:

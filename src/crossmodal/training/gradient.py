@@ -1,4 +1,4 @@
-"""The one training loop of all methods that learn by gradient descent.
+"""Training loop of all methods that learn by gradient descent.
 
 An epoch's randomness comes from (seed, epoch) alone. A killed run resumes from its last snapshot,
 which is saved between epochs, and ends with the numbers of an uninterrupted run.
@@ -8,8 +8,6 @@ import copy
 import math
 from abc import abstractmethod
 from collections.abc import Iterable
-from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,9 +22,10 @@ from crossmodal.io.snapshots import Snapshot, State
 from crossmodal.learning.method import Method, Run
 from crossmodal.learning.selection import selection_score
 from crossmodal.training.distributed import add_gradients, share_layers
-from crossmodal.training.processes import first_alone, is_first
+from crossmodal.training.processes import broadcast_from_first, is_first
+from crossmodal.training.schedule import Phase, Schedule
 
-# what a snapshot knows besides weights, optimiser, phase and learning curve
+# attributes that a snapshot holds besides weights, optimiser, phase and learning curve
 COUNTS = ("epoch", "step", "best", "after_best")
 
 
@@ -34,52 +33,41 @@ class GradientMethod(Method):
     """A method that defines its network, batches and loss; the training loop is here.
 
     Attributes:
-        phases: How often training begins: each time but the first with the best weights so far and
-            a new optimiser.
-        continues: Whether a later phase counts its epochs from the best one, or from 0.
-        phase: The present one, from 0; `fit` sets it.
-        accumulate: Batches whose mean gradient makes one step; each keeps its own negatives.
-        initial_weights: File of weights to begin with, set by `fit`; see `Method.weights`.
-        available_threads: How many may work at the same time, set by `fit`; see `Run`.
-        checkpoints: Folder for what a resumed fit need not compute again, set by `fit`; or None.
+        phase: The present phase of the schedule, from 0; `fit` sets it.
+        run: Circumstances of the fit, set by `fit`.
         network: Set by `fit` and `restore`.
     """
 
     gpu = True
-    phases: int = 1
-    continues: bool = True
     phase: int = 0
-    accumulate: int = 1
-    initial_weights: Path | None = None
-    available_threads: int = 1
-    checkpoints: Path | None = None
+    run: Run = Run(seed=0)
     network: nn.Module
 
     @property
-    def epochs(self) -> int:
-        """Passes over the training split in the present phase; by default the option `epochs`."""
-        return self.options.epochs
+    def schedule(self) -> Schedule:
+        """Phases and learning rates; by default the options `epochs` and `learning_rate`."""
+        return Schedule((Phase(self.options.epochs, self.options.learning_rate),))
 
     @abstractmethod
     def build(self, views: dict[str, View]) -> nn.Module:
-        """The network, freshly initialised, for views of these widths."""
+        """Make the network, freshly initialised, for views of these widths."""
 
     @abstractmethod
     def optimizer(self) -> torch.optim.Optimizer:
-        """A new optimiser of `self.network` for the present phase.
+        """Make an optimiser of `self.network` for the present phase.
 
         The loop sets its learning rates: a parameter group's is `factor`, by default 1, times that
         of `learning_rate_at`.
         """
 
     def learning_rate_at(self, epoch: int, step: int) -> float:
-        """Learning rate of a step, by default the option `learning_rate`.
+        """Return the learning rate of a step, by default that of the schedule.
 
         Args:
             epoch: The present one of this phase, from 0.
             step: Number of steps that this optimiser has taken.
         """
-        return self.options.learning_rate
+        return self.schedule.learning_rate(self.phase, epoch)
 
     @abstractmethod
     def place(self, train: Split) -> None:
@@ -87,43 +75,44 @@ class GradientMethod(Method):
 
     @abstractmethod
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterable[Any]:
-        """The batches of one epoch, in order; called once at the start of each epoch."""
+        """Return the batches of one epoch, in order; called once at the start of each epoch."""
 
     @abstractmethod
     def loss(self, batch: Any) -> torch.Tensor:
-        """The loss of a batch, a scalar; of a method that is `distributed`, a function of what
-        `crossmodal.training.distributed.in_shares` returns.
+        """Return the loss of a batch, a scalar.
+
+        Of a method that is `distributed`, it is a function of what `in_shares` of
+        `crossmodal.training.distributed` returns.
         """
 
     @abstractmethod
     def encode(self, modality: str, view: View) -> Iterable[torch.Tensor]:
-        """Embeddings of a view's rows, in order, in pieces that fit the device."""
+        """Return embeddings of a view's rows, in order, in pieces that fit the device."""
 
     def validate(self, validation: Split) -> dict[str, float]:
-        """Columns of the learning curve on the validation split; `validation` chooses the epoch."""
+        """Return columns of the learning curve; `validation` chooses the epoch."""
         return {"validation": selection_score(self, validation)}
 
     def log(self) -> dict[str, float]:
-        """Columns of the learning curve besides these and the loss, for the last epoch: the same
-        keys each time, by default none.
-        """
+        """Return further columns of the learning curve, the same each epoch; by default none."""
         return {}
 
     def may_keep(self, epoch: int) -> bool:
-        """Whether an epoch may be the one that is kept; by default each may."""
+        """Return whether an epoch may be the one that is kept; by default each may."""
         return True
 
     def clip(self) -> None:
-        """Limit the gradients before a step; by default not at all."""
+        """Limit the gradients before a step; by default as the schedule does."""
+        self.schedule.clip_gradients(self.network.parameters())
 
     def embed(self, modality: str, view: View) -> np.ndarray:
-        """Embeddings (rows, d) of one view."""
+        """Return the embeddings (rows, d) of one view."""
         self.network.eval()
         with torch.inference_mode():
             return torch.cat([piece.float().cpu() for piece in self.encode(modality, view)]).numpy()
 
     def state(self) -> dict[str, np.ndarray]:
-        """Weights of the network."""
+        """Return the weights of the network."""
         return {name: value.cpu().numpy() for name, value in self.network.state_dict().items()}
 
     def restore(self, state: dict[str, np.ndarray], views: dict[str, View]) -> None:
@@ -138,8 +127,7 @@ class GradientMethod(Method):
             DivergenceError: If the loss or a weight becomes NaN or infinite.
         """
         torch.manual_seed(run.seed)
-        self.initial_weights, self.available_threads = run.weights, run.threads
-        self.checkpoints = run.checkpoints
+        self.run = run
         self.network = self.build(train.views).to(device())
         share_layers(self.network)
         self.place(train)
@@ -147,7 +135,7 @@ class GradientMethod(Method):
 
 
 class _Training:
-    """A running fit: all its state but the method's phase, which only it sets.
+    """State of a running fit, but for the method's phase, which only it sets.
 
     Attributes:
         epoch: The next one of this phase.
@@ -170,9 +158,10 @@ class _Training:
     def finish(self) -> None:
         """Train the remaining epochs of all phases; leave the best weights in the network."""
         self._train_phase()
-        while self.method.phase + 1 < self.method.phases:
+        schedule = self.method.schedule
+        while self.method.phase + 1 < len(schedule.phases):
             self.network.load_state_dict(self.best_weights)
-            self.epoch = self.after_best if self.method.continues else 0
+            self.epoch = self.after_best if schedule.continues else 0
             self._enter(self.method.phase + 1)
             self._train_phase()
         self.network.load_state_dict(self.best_weights)
@@ -183,16 +172,16 @@ class _Training:
         self.optimizer = self.method.optimizer()
 
     def _train_phase(self) -> None:
-        """The remaining epochs of the present phase."""
-        epochs = self.method.epochs
-        left = range(self.epoch, epochs)
+        """Train the remaining epochs of the present phase."""
+        total = self.method.schedule.phases[self.method.phase].epochs
+        epochs: Iterable[int] = range(self.epoch, total)
         if is_first():
-            left = track(left, epochs, self.run.label, done=self.epoch)
-        for epoch in left:
+            epochs = track(epochs, total, self.run.label, done=self.epoch)
+        for epoch in epochs:
             curve, before = self.run.curve, self.step
             loss = self._train_epoch(epoch)
             steps = (curve[-1]["step"] if curve else 0) + self.step - before  # of all phases
-            validated = first_alone(lambda: self.method.validate(self.validation))
+            validated = broadcast_from_first(lambda: self.method.validate(self.validation))
             row = {"epoch": len(curve), "step": steps, "loss": loss}
             curve.append(row | validated | self.method.log())
             score = validated["validation"]
@@ -205,13 +194,11 @@ class _Training:
                 self.snapshot.save_if_due(self._state)
 
     def _train_epoch(self, epoch: int) -> float:
-        """One pass over the training split; the mean loss of its batches."""
+        """Pass over the training split once; return the mean loss of its batches."""
         seed = self.run.seed
         torch.manual_seed(int(np.random.SeedSequence([seed, epoch]).generate_state(1)[0]))
-        batches = iter(self.method.batches(epoch, np.random.default_rng([seed, epoch])))
-        losses: list[torch.Tensor] = []
-        while accumulated := list(islice(batches, self.method.accumulate)):
-            losses += self._train_step(epoch, accumulated)
+        batches = self.method.batches(epoch, np.random.default_rng([seed, epoch]))
+        losses = [self._train_step(epoch, batch) for batch in batches]
         mean = float(torch.stack(losses).mean()) if losses else math.nan
         finite = all(weight.isfinite().all() for weight in self.network.parameters())
         if not (finite and math.isfinite(mean)):
@@ -222,25 +209,22 @@ class _Training:
             )
         return mean
 
-    def _train_step(self, epoch: int, batches: list[Any]) -> list[torch.Tensor]:
-        """One step along the mean gradient of some batches; their losses."""
-        losses = []
+    def _train_step(self, epoch: int, batch: Any) -> torch.Tensor:
+        """Take one step along the gradient of a batch; return its loss."""
         self.network.train()
         for group in self.optimizer.param_groups:
             group["lr"] = group.get("factor", 1) * self.method.learning_rate_at(epoch, self.step)
         self.optimizer.zero_grad(set_to_none=True)
-        for batch in batches:
-            loss = self.method.loss(batch)
-            (loss / len(batches)).backward()
-            losses.append(loss.detach())
+        loss = self.method.loss(batch)
+        loss.backward()
         add_gradients(self.network.parameters())
         self.method.clip()
         self.optimizer.step()
         self.step += 1
-        return losses
+        return loss.detach()
 
     def _state(self) -> State:
-        """What a snapshot needs; the optimiser's parameter groups follow from the options."""
+        """Return arrays and facts of a snapshot; parameter groups follow from the options."""
         slots = {
             f"{index}.{name}": torch.as_tensor(value)
             for index, values in self.optimizer.state_dict()["state"].items()
@@ -274,7 +258,7 @@ class _Training:
 
 
 def _part(arrays: dict[str, np.ndarray], part: str) -> dict[str, torch.Tensor]:
-    """The arrays named `part`.*, without the prefix."""
+    """Return the arrays named `part`.*, without the prefix."""
     return {
         name.removeprefix(f"{part}."): torch.from_numpy(array)  # no copy: they may be large
         for name, array in arrays.items()
@@ -285,7 +269,7 @@ def _part(arrays: dict[str, np.ndarray], part: str) -> dict[str, torch.Tensor]:
 def shuffled_batches(
     count: int, size: int, rng: np.random.Generator, drop_last: bool
 ) -> Iterable[np.ndarray]:
-    """A random permutation of 0 .. count - 1 in batches; the last may be smaller or dropped."""
+    """Draw a permutation of 0 .. count - 1 in batches; the last may be smaller or dropped."""
     order = rng.permutation(count)
     stop = count - count % size if drop_last else count
     return (order[start : start + size] for start in range(0, stop, size))

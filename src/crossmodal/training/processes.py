@@ -1,4 +1,4 @@
-"""The processes that fit a method together, started by `torchrun`, and what the first does alone.
+"""Processes that fit a method together, started by `torchrun`.
 
 A process that torchrun did not start is alone, and need not wait for PyTorch.
 """
@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import ModuleType
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from crossmodal.errors import CrossmodalError
 
@@ -21,7 +21,7 @@ Result = TypeVar("Result")
 
 @contextmanager
 def joined() -> Iterator[None]:
-    """The processes that torchrun started with this one, by NCCL on GPUs, by gloo elsewhere.
+    """Join the processes that torchrun started with this one, by NCCL on GPUs, gloo elsewhere.
 
     Raises:
         CrossmodalError: If there are fewer GPUs than processes.
@@ -45,27 +45,28 @@ def joined() -> Iterator[None]:
 
 
 def processes() -> int:
-    """How many train together."""
+    """Return how many processes train together."""
     group = _group()
     return group.get_world_size() if group else 1
 
 
 def is_first() -> bool:
-    """Whether this process is the one that validates, writes and reports."""
+    """Return whether this process is the one that validates, writes and reports."""
     group = _group()
     return not group or group.get_rank() == 0
 
 
-def first_alone(compute: Callable[[], Result]) -> Result:
-    """What the first process computes, in all of them; the others wait for it."""
-    if processes() == 1:
+def broadcast_from_first(compute: Callable[[], Result]) -> Result:
+    """Compute in the first process alone, and return its result in all of them."""
+    group = _group()
+    if not group or group.get_world_size() == 1:
         return compute()
-    found = [compute() if is_first() else None]
-    _group().broadcast_object_list(found, device="cpu")
-    return found[0]
+    results = [compute() if is_first() else cast(Result, None)]
+    group.broadcast_object_list(results, device="cpu")
+    return results[0]
 
 
 def _group() -> ModuleType | None:
-    """PyTorch's module of this process and those it has joined, or None."""
+    """Return PyTorch's module of this process and those it has joined, or None."""
     module = sys.modules.get("torch.distributed")
     return module if module and module.is_initialized() else None

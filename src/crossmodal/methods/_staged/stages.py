@@ -21,6 +21,7 @@ from crossmodal.learning.method import VECTORS, Run, Takes
 from crossmodal.nn.scaler import Scaler
 from crossmodal.plugin import Count, NotNegative, Positive, Strict
 from crossmodal.training.gradient import GradientMethod, shuffled_batches
+from crossmodal.training.schedule import Phase, Schedule
 
 Vectors = dict[str, torch.Tensor]  # rows of each modality; equal rows are pairs
 ROWS = 4096  # encoded at a time
@@ -123,6 +124,11 @@ class StagedMethod(GradientMethod):
     def epochs(self) -> int:
         """Passes over the training split, in all stages together."""
         return sum(self.stage_epochs)
+
+    @property
+    def schedule(self) -> Schedule:
+        """One phase of all stages."""
+        return Schedule((Phase(self.epochs, self.options.learning_rate),))
 
     def fit(self, train: Split, validation: Split, run: Run) -> None:
         """Train stage by stage, and keep the epoch with the best validation score.
