@@ -57,11 +57,16 @@ def keep(params: Params, name: str) -> None:
     for experiment in _experiments(params, name):
         runs = _counting(params, experiment)
         runs |= {path: run for path, run in found.items() if _experiment(path) == experiment}
-        lines = (f"{json.dumps(p)}: {json.dumps(runs[p], sort_keys=True)}" for p in sorted(runs))
         if runs:
-            write_text(kept(experiment), "{\n" + ",\n".join(lines) + "\n}\n")
+            write_runs(kept(experiment), runs)
         else:
             kept(experiment).unlink(missing_ok=True)
+
+
+def write_runs(file: Path, runs: dict[str, dict[str, Any]]) -> None:
+    """Write runs by path, a line each."""
+    lines = (f"{json.dumps(p)}: {json.dumps(runs[p], sort_keys=True)}" for p in sorted(runs))
+    write_text(file, "{\n" + ",\n".join(lines) + "\n}\n")
 
 
 def _runs(params: Params, name: str) -> dict[str, dict[str, Any]]:

@@ -4,7 +4,6 @@ import json
 import os
 import re
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -139,14 +138,6 @@ def test_the_page_s_examples_run(project, capsys):
     printed = [line.split() for line in capsys.readouterr().out.splitlines() if "-to-" in line]
     assert [float(line[-1]) for line in printed[:2]] == [s["main_score"] for s in scores]
     assert [line[0] for line in printed[2:]] == ["mteb/baseline-random-encoder"] * 2
-
-
-def test_a_model_whose_rows_depend_on_the_rows_beside_them_is_refused(monkeypatch):
-    method = SimpleNamespace(options=SimpleNamespace(score_norm="test_z"))
-    fitted = SimpleNamespace(method=method)
-    monkeypatch.setattr("crossmodal.integrations.mteb.models.load", lambda *_: fitted)
-    with pytest.raises(CrossmodalError, match="train with another `score_norm`"):
-        load_model(Path("model"))
 
 
 def test_sound_of_mteb_s_own_tasks_needs_a_decoder(studio, monkeypatch):

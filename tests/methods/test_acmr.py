@@ -12,7 +12,7 @@ pytestmark = pytest.mark.usefixtures("cpu")
 OPTIONS = {"dims": 8, "hidden": {"image": [16], "text": [12]}, "invariance_weight": 0.5}
 OPTIONS |= {"discrimination_weight": 1.0, "negative_weight": 1.0, "margin": 1.0, "reversal": 1.0}
 OPTIONS |= {"adversary_rate": 10.0}
-OPTIONS |= {"similarity": "cosine", "input_norm": "zscore", "learning_rate": 0.005}
+OPTIONS |= {"similarity": "cosine", "scaling": "zscore", "learning_rate": 0.005}
 OPTIONS |= {"weight_decay": 0.0, "batch": 40, "epochs": 15}
 
 
@@ -68,7 +68,7 @@ def test_only_the_adversary_hides_the_modality(make_split, rng):
     shared = rng.standard_normal((400, 6))
     views = {m: shared + rng.standard_normal((400, 6)) + s for m, s in (("image", 1), ("text", -1))}
     split = make_split(views, np.eye(2)[(shared[:, 0] > 0).astype(int)])
-    options = {"input_norm": "raw", "invariance_weight": 0.0, "learning_rate": 0.001, "epochs": 60}
+    options = {"scaling": "raw", "invariance_weight": 0.0, "learning_rate": 0.001, "epochs": 60}
     options |= {"hidden": {"image": [16], "text": [16]}}
     truth, found = np.repeat([0, 1], 400), []
     for reversal in (0.3, 0.0):

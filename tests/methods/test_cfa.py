@@ -8,8 +8,8 @@ from crossmodal.methods.cca import CCA
 from crossmodal.methods.cfa import CFA
 
 
-def cfa(dims, input_norm="raw"):
-    return CFA(dims=dims, input_norm=input_norm)
+def cfa(dims, scaling="centre"):
+    return CFA(dims=dims, scaling=scaling)
 
 
 def centred(views):
@@ -77,11 +77,11 @@ def test_equals_cca_on_white_views(rng, fitted):
     np.testing.assert_allclose(v, b * signs, atol=1e-9)
 
 
-@pytest.mark.parametrize("input_norm", ["raw", "zscore"])
-def test_a_constant_added_to_all_rows_changes_nothing(paired, fitted, scores, input_norm):
+@pytest.mark.parametrize("scaling", ["centre", "zscore"])
+def test_a_constant_added_to_all_rows_changes_nothing(paired, fitted, scores, scaling):
     moved = paired | {"image": paired["image"] + 17}
-    expected = scores(fitted(cfa(3, input_norm), paired), paired)
-    np.testing.assert_allclose(scores(fitted(cfa(3, input_norm), moved), moved), expected)
+    expected = scores(fitted(cfa(3, scaling), paired), paired)
+    np.testing.assert_allclose(scores(fitted(cfa(3, scaling), moved), moved), expected)
 
 
 def test_zscores_make_it_free_of_the_units_of_the_columns(paired, fitted, scores, rng):

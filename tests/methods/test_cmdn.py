@@ -9,7 +9,7 @@ pytestmark = pytest.mark.usefixtures("cpu")
 
 OPTIONS = {"intra": [16, 12], "inter": {"image": [16, 12], "text": [12]}, "joint": 16}
 OPTIONS |= {"fused": 16, "noise": 0.2, "classifier": [16, 16], "dropout": 0.0}
-OPTIONS |= {"bimodal": [12, 8], "input_norm": "zscore", "score_norm": "none"}
+OPTIONS |= {"bimodal": [12, 8], "scaling": "zscore", "score_norm": "none"}
 OPTIONS |= {"learning_rate": 0.01, "weight_decay": 0.0, "batch": 40}
 OPTIONS |= {"pretraining_steps": 60, "classifier_steps": 45, "steps": 90}
 
@@ -81,6 +81,6 @@ def test_seeds_reproduce_and_differ(classes):
     assert not np.array_equal(codes(1), codes(2))
 
 
-@pytest.mark.parametrize("score_norm", ["none", "train_z", "test_z"])
+@pytest.mark.parametrize("score_norm", ["none", "train_z"])
 def test_unseen_items_are_found(assert_learns, score_norm):
     assert_learns(lambda: CMDN(**OPTIONS | {"score_norm": score_norm}), 0.6)  # chance is 0.25

@@ -10,13 +10,13 @@ CCA = {"dims": 3, "ridge": 0.1, "power": 1.0}
 GROUP_SPARSE = {"penalty": 1.0, "iterations": 5, "tolerance": 0.0}
 DETERMINISTIC = {
     "cca": CCA,
-    "cfa": {"dims": 3, "input_norm": "zscore"},
+    "cfa": {"dims": 3, "scaling": "zscore"},
     "jrl": GROUP_SPARSE | {"graph_weight": 1.0, "pair_weight": 1.0, "neighbours": 5},
-    "lgcfl": GROUP_SPARSE | {"dragging": True, "input_norm": "zscore"},
+    "lgcfl": GROUP_SPARSE | {"scaling": "zscore"},
     "ml_cca": CCA | {"sigma": 1.0},
-    "pls": {"dims": 3, "input_norm": "zscore"},
+    "pls": {"dims": 3, "scaling": "zscore"},
     "ridge": {"penalty": 0.1, "whitening": 0.5},
-    "three_view_cca": CCA | {"input_norm": "zscore"},
+    "three_view_cca": CCA | {"scaling": "zscore"},
 }
 
 

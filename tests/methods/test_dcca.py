@@ -11,7 +11,7 @@ from crossmodal.nn.correlation import total_correlation
 pytestmark = pytest.mark.usefixtures("cpu")
 
 OPTIONS = {"dims": 3, "hidden": [32], "dropout": 0.0, "ridge": 1e-3, "power": 0.0}
-OPTIONS |= {"input_norm": "zscore", "learning_rate": 0.01, "weight_decay": 0.0}
+OPTIONS |= {"scaling": "zscore", "learning_rate": 0.01, "weight_decay": 0.0}
 OPTIONS |= {"batch": 120, "epochs": 40}
 
 

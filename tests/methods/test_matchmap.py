@@ -153,10 +153,10 @@ def test_image_features_zscored_by_training_statistics(split):
     view = replace(split.views["image"], features=scores)
     scaled = Split(split.items, split.labels, split.views | {"image": view})
     scaled_here, expected = (
-        placed(Matchmap(**SMALL | {"input_norm": kind}), given)
+        placed(Matchmap(**SMALL | {"scaling": kind}), given)
         for kind, given in (("zscore", split), ("raw", scaled))
     )
-    again = Matchmap(**SMALL | {"input_norm": "zscore"})
+    again = Matchmap(**SMALL | {"scaling": "zscore"})
     again.restore(scaled_here.state(), split.views)
     positions = expected.embed("image", scaled.views["image"])
     for method in (scaled_here, again):
@@ -168,8 +168,8 @@ def test_image_features_zscored_by_training_statistics(split):
 
 
 def test_scaling_of_image_files_refused():
-    with pytest.raises(ValueError, match=r"input_norm: .* set it to raw"):
-        Matchmap(**SMALL | {"image_network": "vgg16", "input_norm": "zscore"})
+    with pytest.raises(ValueError, match=r"scaling: .* set it to raw"):
+        Matchmap(**SMALL | {"image_network": "vgg16", "scaling": "zscore"})
 
 
 def test_unit_speech_needs_sisa():

@@ -7,8 +7,8 @@ from crossmodal.methods.cfa import CFA
 from crossmodal.methods.pls import PLS
 
 
-def pls(dims, input_norm="raw"):
-    return PLS(dims=dims, input_norm=input_norm)
+def pls(dims, scaling="centre"):
+    return PLS(dims=dims, scaling=scaling)
 
 
 def test_maps_agree_with_scikit_learn_up_to_sign(rng, fitted):
@@ -56,7 +56,7 @@ def test_scores_of_a_view_are_orthogonal(paired, fitted, make_split):
 
 def test_the_first_direction_is_that_of_cfa_and_the_later_ones_are_not(paired, fitted):
     first, other = (
-        fitted(method(dims=3, input_norm="raw"), paired).arrays["map.image"]
+        fitted(method(dims=3, scaling="centre"), paired).arrays["map.image"]
         for method in (PLS, CFA)
     )
     cosines = np.abs((first * other).sum(axis=0)) / np.linalg.norm(first, axis=0)

@@ -18,45 +18,44 @@ from crossmodal.metrics.retrieval import evaluate
 I2T, T2I = ("image", "text"), ("text", "image")
 CFA = {"dims": 7}
 CCA = {"ridge": 0.0}
-KCCA = {"dims": 9, "kernel": "rbf", "width": 0.3, "shrinkage": 1e-3, "input_norm": "raw"}
+KCCA = {"dims": 9, "width": 0.3, "shrinkage": 1e-3, "scaling": "centre"}
 GMLDA = {"dims": 9, "ridge": 1e-6, "pca_energy": 1.0}
 THREE_VIEWS = {"power": 4.0}
 ML_CCA = {"dims": 9, "power": 1.0, "sigma": None}
-LGCFL = {"penalty": 10.0, "iterations": 30, "tolerance": 1e-4, "input_norm": "zscore"}
+LGCFL = {"penalty": 10.0, "iterations": 30, "tolerance": 1e-4, "scaling": "zscore"}
 JRL = {"penalty": 1e3, "pair_weight": 1.0, "neighbours": 100, "iterations": 30, "tolerance": 1e-4}
 LRBS = {"penalty": 0.1, "iterations": 10, "tolerance": 0.0, "sample": None}
 SCALED = {"scaling": "zscore-l2", "pca_energy": None}
 STREAM = {"step_size": 1.0, "margin_scale": 20.0, "margin_base": 0.0, "feature_weight": 0.5}
 STREAM |= {"triplets": 100_000, **SCALED}
 MODEL = {"rank": 10, "within": "first"}
-DEEP_SM = {"hidden": {"image": [], "text": []}, "dropout": 0.0, "loss": "cross_entropy"}
-DEEP_SM |= {"temperature": 1.0, "input_norm": "zscore", "learning_rate": 0.05, "momentum": 0.9}
+DEEP_SM = {"hidden": {"image": [], "text": []}, "dropout": 0.0}
+DEEP_SM |= {"scaling": "zscore", "learning_rate": 0.05, "momentum": 0.9}
 DEEP_SM |= {"weight_decay": 0.046, "batch": 200, "epochs": 10}  # logistic regression, C = 0.01
 REFERENCES = [
-    ("cfa", CFA | {"input_norm": "raw"}, (0.236, 0.181), 0.002),
-    ("cfa", CFA | {"input_norm": "zscore"}, (0.247, 0.198), 0.002),
+    ("cfa", CFA | {"scaling": "centre"}, (0.236, 0.181), 0.002),
+    ("cfa", CFA | {"scaling": "zscore"}, (0.247, 0.198), 0.002),
     ("cca", CCA | {"dims": 7, "power": 0.0}, (0.246, 0.201), 0.002),
     ("cca", CCA | {"dims": 9, "power": 2.0}, (0.259, 0.214), 0.002),
-    ("pls", {"dims": 7, "input_norm": "zscore"}, (0.248, 0.199), 0.002),
+    ("pls", {"dims": 7, "scaling": "zscore"}, (0.248, 0.199), 0.002),
     ("kcca", KCCA | {"landmarks": 500}, (0.253, 0.203), 0.005),  # the reference is exact
     ("gmlda", GMLDA | {"alignment": "all", "alpha": 10.0, "balance": False}, (0.258, 0.211), 0.002),
     ("gmlda", GMLDA | {"alignment": "mean", "alpha": 5.0, "balance": True}, (0.260, 0.202), 0.002),
     (
         "three_view_cca",
-        THREE_VIEWS | {"dims": 10, "ridge": 1e-4, "input_norm": "raw"},
+        THREE_VIEWS | {"dims": 10, "ridge": 1e-4, "scaling": "centre"},
         (0.274, 0.223),
         0.002,
     ),
     (
         "three_view_cca",
-        THREE_VIEWS | {"dims": 20, "ridge": 1e-2, "input_norm": "zscore"},
+        THREE_VIEWS | {"dims": 20, "ridge": 1e-2, "scaling": "zscore"},
         (0.281, 0.222),
         0.002,
     ),
     ("ml_cca", ML_CCA | {"ridge": 0.0}, (0.272, 0.213), 0.002),
     ("ml_cca", ML_CCA | {"ridge": 0.25}, (0.276, 0.218), 0.002),
-    ("lgcfl", LGCFL | {"dragging": True}, (0.269, 0.213), 0.002),
-    ("lgcfl", LGCFL | {"dragging": False}, (0.270, 0.213), 0.002),
+    ("lgcfl", LGCFL, (0.269, 0.213), 0.002),
     # the reference stops after five steps from a random start
     ("jrl", JRL | {"graph_weight": 0.0}, (0.304, 0.217), 0.01),
     ("jrl", JRL | {"graph_weight": 1.0}, (0.304, 0.215), 0.015),
@@ -71,7 +70,6 @@ REFERENCES = [
         marks=pytest.mark.long,
     ),
     ("deep_sm", DEEP_SM | {"similarity": "dot"}, (0.315, 0.237), 0.01),
-    ("deep_sm", DEEP_SM | {"similarity": "cosine"}, (0.250, 0.230), 0.01),
     ("deep_sm", DEEP_SM | {"similarity": "centred"}, (0.300, 0.230), 0.01),
 ]
 

@@ -7,8 +7,8 @@ from crossmodal.methods.cca import CCA
 from crossmodal.methods.three_view_cca import ThreeViewCCA
 
 
-def three_view(dims, ridge, power=4.0, input_norm="raw"):
-    return ThreeViewCCA(dims=dims, ridge=ridge, power=power, input_norm=input_norm)
+def three_view(dims, ridge, power=4.0, scaling="centre"):
+    return ThreeViewCCA(dims=dims, ridge=ridge, power=power, scaling=scaling)
 
 
 def test_labels_that_say_nothing_give_cca(paired, fitted, scores):
@@ -60,7 +60,7 @@ def test_covariances_of_the_three_projected_views_are_as_constrained(labelled, f
 def test_power_weights_the_axes_by_their_eigenvalues(labelled, fitted, scores):
     views, labels = labelled
     plain, weighted = (
-        fitted(three_view(8, 1e-3, power=power, input_norm="zscore"), views, labels)
+        fitted(three_view(8, 1e-3, power=power, scaling="zscore"), views, labels)
         for power in (0.0, 4.0)
     )
     expected = plain.arrays["map.image"] * plain.arrays["values"] ** 4
@@ -68,17 +68,17 @@ def test_power_weights_the_axes_by_their_eigenvalues(labelled, fitted, scores):
     assert np.abs(scores(plain, views) - scores(weighted, views)).max() > 0.1
 
 
-def test_the_ridge_is_in_the_units_that_input_norm_gives(labelled, fitted, scores):
+def test_the_ridge_is_in_the_units_that_scaling_gives(labelled, fitted, scores):
     views, labels = labelled
     rescaled = {m: 100 * x for m, x in views.items()}
 
-    def change(input_norm):
-        method = three_view(4, 0.5, input_norm=input_norm)
+    def change(scaling):
+        method = three_view(4, 0.5, scaling=scaling)
         before = scores(fitted(method, views, labels), views)
         return np.abs(scores(fitted(method, rescaled, labels), rescaled) - before).max()
 
     assert change("zscore") < 1e-9
-    assert change("raw") > 1e-3
+    assert change("centre") > 1e-3
 
 
 def test_unlabelled_items_tie_image_and_text(labelled, fitted):

@@ -9,6 +9,7 @@ from crossmodal.data.split import Split, View
 from crossmodal.errors import CrossmodalError
 from crossmodal.learning.method import Run
 from crossmodal.methods.cca import CCA
+from crossmodal.methods.cfa import CFA
 from crossmodal.models.model_folder import publish_model, read_facts, read_model, write_model
 
 OPTIONS = {"dims": 2, "ridge": 0.1, "power": 1.0}
@@ -106,3 +107,15 @@ def test_a_model_that_does_not_fit_the_code_is_refused(folder, change):
     path.write_text(json.dumps(model))
     with pytest.raises(CrossmodalError, match=r"seed0: .* train again"):
         read_model(folder[0])
+
+
+def test_models_with_earlier_options_embed_the_same(folder):
+    _, _, split = folder
+    method = CFA(dims=2, scaling="l2-centre")
+    method.fit(split, split, Run(seed=0))
+    facts = {"plugin": "cfa", "options": {"dims": 2, "input_norm": "l2"}, "seed": 0}
+    write_model(folder[0], method, facts, split)
+    fitted = read_model(folder[0])
+    assert fitted.facts["options"] == {"dims": 2, "scaling": "l2-centre"}
+    view = split.views["image"]
+    np.testing.assert_array_equal(fitted.method.embed("image", view), method.embed("image", view))

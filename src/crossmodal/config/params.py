@@ -91,7 +91,11 @@ class Params(Sections):
         return not self._facts.random[experiment]
 
     def described(self, experiment: str) -> str:
-        """Digest of all that is said of a fit: its method, features and dataset.
+        """Return the digest of the description of a fit."""
+        return digest(*self.description(experiment))
+
+    def description(self, experiment: str) -> tuple[dict[str, Any], ...]:
+        """Return all that is stated of a fit: its job, its dataset and its features.
 
         Options at their default are left out, so that a new one changes no digest.
         """
@@ -102,7 +106,7 @@ class Params(Sections):
             features[name] = self._stated("features", self.plugin("features", name))
             names += self.feature_of(name).of
         data = self._stated("datasets", self.plugin("datasets", dataset))
-        return digest(self._stated("methods", job), data, features)
+        return self._stated("methods", job), data, features
 
     def _stated(self, kind: str, entry: dict[str, Any]) -> dict[str, Any]:
         """Return an entry with those options alone that are not at their default."""
@@ -143,8 +147,10 @@ class Params(Sections):
             facts = Facts.model_validate_json(checked.read_bytes())
         except (OSError, ValidationError):
             return False
+        if facts.key != key:  # plug-ins may have had other options then
+            return False
         self._facts = facts
-        return facts.key == key
+        return True
 
     def _find_facts(self, key: str) -> Facts:
         """Make every plug-in once, and ask it."""

@@ -1,19 +1,135 @@
-"""Scaling of features: one option of all methods that learn from triplets or by a ranking loss."""
+"""Scaling of features by statistics of the training split."""
 
-from typing import Literal
+from collections.abc import Callable, Iterable, Iterator
+from typing import Literal, Self, TypeVar
 
+import numpy as np
+import torch
 from pydantic import Field
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import gen_batches
+from torch import nn
+from torch.nn.functional import normalize
 
 from crossmodal.plugin import Strict
+from crossmodal.vectors import unit_rows
 
-Scaling = Literal["raw", "zscore", "centre-l2", "l2-centre", "zscore-l2"]
+Kind = Literal[
+    "raw", "centre", "centre-scale", "zscore", "l2", "centre-l2", "l2-centre", "zscore-l2"
+]
+Array = TypeVar("Array", np.ndarray, torch.Tensor)
+
+ROWS_PER_BLOCK = 4096
 
 
 class ScalingOptions(Strict):
-    """The scaling, by statistics of the training split."""
+    """Options of the scaling of both views."""
 
-    scaling: Scaling = Field(
-        description="Scaling of the features: 'raw' none; 'zscore' zero mean and unit variance per "
-        "column; 'centre-l2' zero mean per column, then rows of unit length; 'l2-centre' the other "
-        "way round; 'zscore-l2' z-scores, then rows of unit length."
+    scaling: Kind = Field(
+        description="Scaling of the features by statistics of the training split: 'raw' none; "
+        "'centre' zero mean per column; 'centre-scale' the same, then all columns divided by one "
+        "number, so that their mean variance is 1; 'zscore' zero mean and unit variance per "
+        "column; 'l2' rows of unit length; 'centre-l2', 'zscore-l2' and 'l2-centre' one step after "
+        "the other."
     )
+
+
+def row_blocks(count: int) -> Iterator[slice]:
+    """Return slices of at most `ROWS_PER_BLOCK` rows that cover `count` rows."""
+    return gen_batches(count, ROWS_PER_BLOCK)
+
+
+class Scaling:
+    """A fitted scaling of the rows of one view.
+
+    Args:
+        kind: See `ScalingOptions`.
+        mean: What is subtracted, (d,); its precision is that of scaled rows.
+        scale: What they are divided by then, (d,).
+    """
+
+    def __init__(self, kind: Kind, mean: np.ndarray, scale: np.ndarray) -> None:
+        self.kind, self.mean, self.scale = kind, mean, scale
+
+    @classmethod
+    def fit(cls, kind: Kind, blocks: Iterable[np.ndarray]) -> Self:
+        """Take the statistics, in float64, from blocks of training rows (n, d)."""
+        scaler = StandardScaler(with_std=_divides(kind))
+        for block in blocks:
+            scaler.partial_fit(_begin(kind, _floats(block), unit_rows))
+        mean = scaler.mean_ if _subtracts(kind) else np.zeros_like(scaler.mean_)
+        scale = scaler.scale_ if _divides(kind) else np.ones_like(mean)
+        if kind == "centre-scale":
+            scale = np.full_like(mean, np.sqrt(scaler.var_.mean()) or 1)
+        return cls(kind, mean, scale)
+
+    def transform(self, rows: np.ndarray) -> np.ndarray:
+        """Return scaled rows (n, d); zero rows stay zero where they get unit length."""
+        rows = np.asarray(rows, self.mean.dtype)
+        return _transform(self.kind, rows, self.mean, self.scale, unit_rows)
+
+    def astype(self, dtype: type[np.floating]) -> Self:
+        """Return the same scaling in another precision."""
+        return type(self)(self.kind, self.mean.astype(dtype), self.scale.astype(dtype))
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Return the statistics by the names of the arguments."""
+        return {"mean": self.mean, "scale": self.scale}
+
+
+class ScalingLayer(nn.Module):
+    """A `Scaling` as the first layer of a network, which is stored with its weights.
+
+    Args:
+        width: Number d of features.
+        kind: See `ScalingOptions`.
+    """
+
+    mean: torch.Tensor
+    scale: torch.Tensor
+
+    def __init__(self, width: int, kind: Kind) -> None:
+        super().__init__()
+        self.kind = kind
+        self.register_buffer("mean", torch.zeros(width))
+        self.register_buffer("scale", torch.ones(width))
+
+    def fit(self, x: torch.Tensor) -> None:
+        """Take the statistics from training rows (n, d)."""
+        x = _begin(self.kind, x, normalize)
+        if _subtracts(self.kind):
+            self.mean.copy_(x.mean(0))
+        if _divides(self.kind):
+            deviation = x.std(0, correction=0)
+            if self.kind == "centre-scale":
+                deviation = deviation.square().mean().sqrt()
+            self.scale.copy_(torch.where(deviation > 0, deviation, 1))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return scaled rows (n, d)."""
+        return _transform(self.kind, x, self.mean, self.scale, normalize)
+
+
+def _subtracts(kind: Kind) -> bool:
+    return kind not in ("raw", "l2")
+
+
+def _divides(kind: Kind) -> bool:
+    return kind.startswith("zscore") or kind == "centre-scale"
+
+
+def _begin(kind: Kind, rows: Array, unit: Callable[[Array], Array]) -> Array:
+    """Return the rows of which statistics are taken."""
+    return unit(rows) if kind.startswith("l2") else rows
+
+
+def _transform(
+    kind: Kind, rows: Array, mean: Array, scale: Array, unit: Callable[[Array], Array]
+) -> Array:
+    rows = (_begin(kind, rows, unit) - mean) / scale
+    return unit(rows) if kind.endswith("-l2") else rows
+
+
+def _floats(rows: np.ndarray) -> np.ndarray:
+    """Return integers, such as codes of a byte, as float64, so that their squares are right."""
+    return rows if np.issubdtype(rows.dtype, np.floating) else rows.astype(np.float64)

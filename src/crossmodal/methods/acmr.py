@@ -96,7 +96,7 @@ class AdversarialProjections(Stage):
     """
 
     def __init__(self, widths: dict[str, int], classes: int, options: ACMR.Options) -> None:
-        super().__init__(widths, options.input_norm)
+        super().__init__(widths, options.scaling)
         self.options, dims = options, options.dims
         self.projections = nn.ModuleDict(
             {m: mlp([w, *layers_of(m, options.hidden), dims], nn.Tanh) for m, w in widths.items()}

@@ -28,7 +28,7 @@ class CCA(CanonicalProjection):
         Raises:
             CrossmodalError: If a view has no rank.
         """
-        views = paired_inputs(train, self.input_norm)
+        views = paired_inputs(train, self.scaling)
         first, second = views
         count = len(views[first])
         covariances = {pair: s / (count - 1) for pair, s in scatter(views).items()}

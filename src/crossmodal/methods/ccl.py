@@ -77,10 +77,8 @@ class CCL(StandardisedMethod):
         hidden = dict.fromkeys(widths, o.classifier)
         kept = dict.fromkeys(widths, o.classifier[-1])
         return [
-            DenoisingStacks(widths, o.pretrained, o.noise, o.input_norm),
-            CorrespondenceAutoencoder(
-                pretrained, o.correspondence, "own", o.correlation_weight, "zscore"
-            ),
+            DenoisingStacks(widths, o.pretrained, o.noise, o.scaling),
+            CorrespondenceAutoencoder(pretrained, o.correspondence, o.correlation_weight, "zscore"),
             Classifiers(codes, hidden, classes, o.dropout, "zscore"),
             TwoTasks(kept, o.dims, classes, o.margin, o.contrastive_weight),
         ]

@@ -14,10 +14,10 @@ from crossmodal.data.split import Split
 from crossmodal.learning.method import Run
 from crossmodal.methods._linear.inputs import paired_inputs
 from crossmodal.methods._linear.moments import scatter
-from crossmodal.methods._linear.projection import Projection, ProjectionOptions, usable_dims
+from crossmodal.methods._linear.projection import ProjectionOptions, ScaledProjection, usable_dims
 
 
-class CFA(Projection):
+class CFA(ScaledProjection):
     """Singular vectors of the cross-covariance; they depend on the scaling of the features."""
 
     random = False
@@ -29,7 +29,7 @@ class CFA(Projection):
         Raises:
             CrossmodalError: If the cross-covariance is zero.
         """
-        views = paired_inputs(train, self.input_norm)
+        views = paired_inputs(train, self.scaling)
         first, second = views
         cross = scatter(views)[first, second]
         left, values, right = np.linalg.svd(cross, full_matrices=False)

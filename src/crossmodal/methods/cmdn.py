@@ -85,7 +85,7 @@ class Representations(Stage):
     """
 
     def __init__(self, widths: dict[str, int], options: CMDN.Options) -> None:
-        super().__init__(widths, options.input_norm)
+        super().__init__(widths, options.scaling)
         self.noise = noise = options.noise
         intra = {m: DenoisingStack([w, *options.intra], noise) for m, w in widths.items()}
         inter = {

@@ -16,7 +16,6 @@ from crossmodal.methods._staged.autoencoders import DenoisingStacks
 from crossmodal.methods._staged.correspondence import (
     CorrespondenceAutoencoder,
     CorrespondenceOptions,
-    Reconstructs,
 )
 from crossmodal.methods._staged.stages import Stage
 from crossmodal.methods._staged.standardised import StandardisedMethod, StandardisedOptions
@@ -24,7 +23,7 @@ from crossmodal.plugin import Count
 
 
 class CorrAE(StandardisedMethod):
-    """Corr-AE, Corr-Cross-AE and Corr-Full-AE; `pretrained: {}` is no pretraining."""
+    """Corr-AE; `pretrained: {}` is no pretraining."""
 
     supervised = False
 
@@ -32,11 +31,6 @@ class CorrAE(StandardisedMethod):
         """Options of the codes."""
 
         dims: Count = Field(description="Units of the codes: dimensions of the shared space.")
-        reconstructs: Reconstructs = Field(
-            "own",
-            description="What a code reconstructs: 'own' is Corr-AE, 'other' Corr-Cross-AE, 'both' "
-            "Corr-Full-AE.",
-        )
 
     @property
     def code_width(self) -> int:
@@ -52,12 +46,10 @@ class CorrAE(StandardisedMethod):
     def stages(self, widths: dict[str, int]) -> list[Stage]:
         """The pretrained stacks, if any, and the correspondence autoencoder."""
         options, below = self.options, []
-        input_norm = options.input_norm
+        scaling = options.scaling
         if options.pretrained:
-            below.append(DenoisingStacks(widths, options.pretrained, options.noise, input_norm))
+            below.append(DenoisingStacks(widths, options.pretrained, options.noise, scaling))
             widths = {m: options.pretrained[m][-1] for m in widths}
-            input_norm = "zscore"
-        top = CorrespondenceAutoencoder(
-            widths, options.dims, options.reconstructs, options.correlation_weight, input_norm
-        )
+            scaling = "zscore"
+        top = CorrespondenceAutoencoder(widths, options.dims, options.correlation_weight, scaling)
         return [*below, top]

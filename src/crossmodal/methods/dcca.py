@@ -14,6 +14,7 @@ import torch
 from pydantic import Field
 from torch import nn
 
+from crossmodal.learning.scaling import Kind
 from crossmodal.methods._linear.whitening import canonical_directions, whitener
 from crossmodal.methods._staged.stages import Stage, StagedMethod, StagedOptions, Vectors
 from crossmodal.nn.correlation import total_correlation
@@ -47,7 +48,7 @@ class DCCA(StagedMethod):
         """The two networks."""
         o = self.options
         layers = {m: [width, *o.hidden] for m, width in widths.items()}
-        return [CorrelatedNetworks(layers, o.dims, o.dropout, o.ridge, o.input_norm)]
+        return [CorrelatedNetworks(layers, o.dims, o.dropout, o.ridge, o.scaling)]
 
     def readout(self, modalities: Iterable[str]) -> nn.Module:
         """Linear CCA of the outputs."""
@@ -63,7 +64,7 @@ class CorrelatedNetworks(Stage):
         outputs: Number o of outputs.
         dropout: Dropout of the hidden layers.
         ridge: r, added to the diagonal of both covariances.
-        input_norm: See `Stage`.
+        scaling: See `Stage`.
     """
 
     def __init__(
@@ -72,9 +73,9 @@ class CorrelatedNetworks(Stage):
         outputs: int,
         dropout: float,
         ridge: float,
-        input_norm: str,
+        scaling: Kind,
     ) -> None:
-        super().__init__({m: units[0] for m, units in layers.items()}, input_norm)
+        super().__init__({m: units[0] for m, units in layers.items()}, scaling)
         self.ridge = ridge
         self.branches = nn.ModuleDict(
             {m: _branch(units, outputs, dropout) for m, units in layers.items()}

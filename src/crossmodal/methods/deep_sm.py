@@ -18,13 +18,9 @@ from torch.nn.functional import softmax
 
 from crossmodal.learning.method import Direction
 from crossmodal.methods._staged.classifiers import Classifiers
-from crossmodal.methods._staged.stages import Stage, StagedMethod, StagedOptions, Vectors
-from crossmodal.nn.losses import squared_error
+from crossmodal.methods._staged.stages import Stage, StagedMethod, StagedOptions
 from crossmodal.nn.mlp import LayersByView
-from crossmodal.plugin import Positive
 from crossmodal.vectors import inner_product
-
-SMALLEST = np.finfo(np.float32).tiny
 
 
 class DeepSM(StagedMethod):
@@ -37,15 +33,8 @@ class DeepSM(StagedMethod):
 
         hidden: LayersByView = Field(description="Units of the hidden layers, by modality.")
         dropout: float = Field(ge=0, lt=1, description="Dropout rate of the hidden layers.")
-        loss: Literal["cross_entropy", "squared"] = Field(
-            "cross_entropy",
-            description="'cross_entropy', or 'squared': the squared distance of posteriors and "
-            "labels, which are scaled to sum to 1.",
-        )
-        temperature: Positive = Field(1.0, description="Divisor of the logits in the embedding.")
-        similarity: Literal["dot", "cosine", "centred", "kl"] = Field(
-            description="Similarity of posteriors: 'dot', 'cosine', 'centred' (Pearson's "
-            "correlation) or 'kl', which is -KL(query, document)."
+        similarity: Literal["dot", "centred"] = Field(
+            description="Similarity of posteriors: 'dot', or 'centred', Pearson's correlation."
         )
         momentum: float = Field(0.9, ge=0, lt=1, description="Momentum of SGD.")
 
@@ -61,14 +50,9 @@ class DeepSM(StagedMethod):
 
     def score(self, queries: np.ndarray, gallery: np.ndarray, direction: Direction) -> np.ndarray:
         """Similarity (q, g) of posteriors."""
-        similarity = self.options.similarity
-        if similarity == "dot":
+        if self.options.similarity == "dot":
             return queries @ gallery.T
-        if similarity == "kl":
-            entropies = (queries * np.log(queries.clip(SMALLEST))).sum(axis=1, keepdims=True)
-            return queries @ np.log(gallery.clip(SMALLEST)).T - entropies
-        if similarity == "centred":
-            queries, gallery = (p - p.mean(axis=1, keepdims=True) for p in (queries, gallery))
+        queries, gallery = (p - p.mean(axis=1, keepdims=True) for p in (queries, gallery))
         return inner_product(queries, gallery)
 
 
@@ -82,15 +66,8 @@ class Posteriors(Classifiers):
     """
 
     def __init__(self, widths: dict[str, int], classes: int, options: DeepSM.Options) -> None:
-        super().__init__(widths, options.hidden, classes, options.dropout, options.input_norm)
-        self.options = options
+        super().__init__(widths, options.hidden, classes, options.dropout, options.scaling)
 
     def encode(self, modality: str, x: torch.Tensor) -> torch.Tensor:
         """Posteriors (n, C)."""
-        return softmax(self.logits(modality, x) / self.options.temperature, dim=1)
-
-    def loss(self, x: Vectors, labels: torch.Tensor) -> torch.Tensor:
-        """Sum of both classifiers' losses."""
-        if self.options.loss == "cross_entropy":
-            return super().loss(x, labels)
-        return sum(squared_error(softmax(self.logits(m, rows), 1), labels) for m, rows in x.items())
+        return softmax(self.logits(modality, x), dim=1)

@@ -31,8 +31,6 @@ CLASSES = "classes"
 class GMLDA(Projection):
     """GMLDA in closed form, on one label per labelled item, drawn if it has several."""
 
-    input_norm = "raw"
-
     class Options(SubspaceOptions):
         """Options of the objective."""
 
@@ -110,6 +108,6 @@ def _labelled_inputs(
     counts = classes[owners].sum(axis=0)
     present = counts > 0
     views = {
-        m: Inputs(view.vectors(), "raw", rows[m][kept]) for m, view in train.two_views().items()
+        m: Inputs(view.vectors(), "centre", rows[m][kept]) for m, view in train.two_views().items()
     }
-    return views | {CLASSES: Inputs(classes[:, present], "raw", owners)}, counts[present]
+    return views | {CLASSES: Inputs(classes[:, present], "centre", owners)}, counts[present]

@@ -39,7 +39,7 @@ class JRL(Projection):
     """Inductive JRL on z-scores."""
 
     random = False
-    input_norm = "zscore"
+    scaling = "zscore"
 
     class Options(GroupSparseOptions):
         """Options of the objective."""
@@ -61,7 +61,7 @@ class JRL(Projection):
             CrossmodalError: If labels do not tell items apart.
         """
         labels = paired_labels(train)
-        views = paired_inputs(train, self.input_norm)
+        views = paired_inputs(train, self.scaling)
         moments = scatter(views | {LABELS: labels})
         maps = self._solve(views, moments, run)
         self.keep(views, maps)

@@ -13,11 +13,13 @@ core.
 
 import numpy as np
 from pydantic import Field
+from sklearn.metrics.pairwise import rbf_kernel
 
 from crossmodal.data.split import Split, View
 from crossmodal.learning.method import Method, Run
-from crossmodal.methods._linear.inputs import Inputs, normalised, paired_inputs, row_blocks
-from crossmodal.methods._linear.kernels import Kernel, KernelFeatures, kernel_matrix, rbf_gamma
+from crossmodal.learning.scaling import Scaling, row_blocks
+from crossmodal.methods._linear.inputs import Inputs, paired_inputs
+from crossmodal.methods._linear.kernels import KernelFeatures, rbf_gamma
 from crossmodal.methods._linear.moments import scatter
 from crossmodal.methods._linear.projection import ProjectionOptions, usable_dims
 from crossmodal.methods._linear.whitening import canonical_directions, whitener
@@ -32,10 +34,6 @@ class KCCA(Method):
     class Options(ProjectionOptions):
         """Options of the kernels and of the regularisation."""
 
-        kernel: Kernel = Field(
-            "rbf",
-            description="Kernel of both views: 'rbf', 'linear', 'quadratic', see `kernel_matrix`.",
-        )
         width: Positive = Field(
             description="Factor f of the kernel exp(-f |x - z|^2 / mean squared training distance)."
         )
@@ -55,10 +53,10 @@ class KCCA(Method):
         Raises:
             CrossmodalError: If a view's kernel features have no rank.
         """
-        views = paired_inputs(train, self.options.input_norm)
+        views = paired_inputs(train, self.options.scaling)
         features = self._kernel_features(views, np.random.default_rng(run.seed))
         rows = np.arange(len(next(iter(views.values()))))
-        mapped = {m: Inputs(f, "raw", rows) for m, f in features.items()}  # centred
+        mapped = {m: Inputs(f, "centre", rows) for m, f in features.items()}  # centred
         shrinkage = self.options.shrinkage
         covariances = {
             pair: (1 - shrinkage) * s / (len(rows) - 1) for pair, s in scatter(mapped).items()
@@ -80,12 +78,11 @@ class KCCA(Method):
             for name in ("mean", "scale", "landmarks", "coefficients", "offset", "gamma")
         )
         features = view.vectors()
+        scaling = Scaling(self.options.scaling, mean, scale)
         parts = []
         for block in row_blocks(len(features)):
-            x = (normalised(features[block], self.options.input_norm) - mean) / scale
-            parts.append(
-                kernel_matrix(x, landmarks, self.options.kernel, gamma) @ coefficients - offset
-            )
+            x = scaling.transform(features[block])
+            parts.append(rbf_kernel(x, landmarks, float(gamma)) @ coefficients - offset)
         return np.concatenate(parts)
 
     def _kernel_features(
@@ -96,7 +93,7 @@ class KCCA(Method):
         count = len(next(iter(views.values())))
         drawn = np.sort(rng.permutation(count)[: options.landmarks])
         return {
-            m: KernelFeatures(view, drawn, options.kernel, rbf_gamma(view, options.width))
+            m: KernelFeatures(view, drawn, rbf_gamma(view, options.width))
             for m, view in views.items()
         }
 
@@ -104,11 +101,10 @@ class KCCA(Method):
         """Store what `embed` needs of one modality, from directions (r, k)."""
         features: KernelFeatures = mapped.features
         values = {
-            "mean": features.view.mean,
-            "scale": features.view.scale,
+            **features.view.scaling.state(),
             "landmarks": features.landmarks,
             "coefficients": features.basis @ directions,
-            "offset": mapped.mean @ directions,
+            "offset": mapped.scaling.mean @ directions,
             "gamma": np.array(features.gamma),
         }
         self.arrays |= {f"{name}.{modality}": value for name, value in values.items()}

@@ -13,7 +13,6 @@ columns, at most 2.5 GB with the features and 2 minutes of one core.
 """
 
 import numpy as np
-from pydantic import Field
 
 from crossmodal.data.learnable import require_labels
 from crossmodal.data.split import Split
@@ -26,18 +25,16 @@ from crossmodal.methods._linear.group_sparse import (
 )
 from crossmodal.methods._linear.inputs import InputOptions, paired_inputs
 from crossmodal.methods._linear.moments import cross_scatter, scatter
-from crossmodal.methods._linear.projection import Projection
+from crossmodal.methods._linear.projection import ScaledProjection
 
 
-class LGCFL(Projection):
+class LGCFL(ScaledProjection):
     """Regression to classes; the shared space has one dimension per class."""
 
     random = False
 
     class Options(GroupSparseOptions, InputOptions):
         """Options of the objective."""
-
-        dragging: bool = Field(True, description="Whether the targets move; otherwise T = Y.")
 
     def fit(self, train: Split, validation: Split, run: Run) -> None:
         """Learn both maps; the learning curve records the objective.
@@ -47,7 +44,7 @@ class LGCFL(Projection):
         """
         options = self.options
         require_labels(train)
-        views = paired_inputs(train, self.input_norm)
+        views = paired_inputs(train, self.scaling)
         grams = {m: scatter({m: view})[m, m] for m, view in views.items()}
         owners, _ = train.pairs()
         labels = train.labels[owners].astype(np.float64)
@@ -58,8 +55,7 @@ class LGCFL(Projection):
                 product = cross_scatter(view, targets - bias)
                 maps[m] = reweighted_step(grams[m], product, options.penalty, maps[m])
             predictions = [view.project(maps[m]) + bias for m, view in views.items()]
-            if options.dragging:
-                targets = _dragged(labels, sum(predictions) / 2)
+            targets = _dragged(labels, sum(predictions) / 2)
             objective = sum(np.square(p - targets).sum() for p in predictions)
             objective += options.penalty * sum(row_norms(matrix).sum() for matrix in maps.values())
             run.curve.append({"iteration": iteration, "objective": objective})

@@ -28,11 +28,7 @@ from crossmodal.io.progress import track
 from crossmodal.io.snapshots import Snapshot, State
 from crossmodal.learning.method import Direction, Method, Run
 from crossmodal.methods._linear.singular_values import soft_threshold_factors
-from crossmodal.methods._online.preprocessing import (
-    PreprocessingOptions,
-    fit_preprocessing,
-    preprocess,
-)
+from crossmodal.methods._online.preprocessing import Preprocessing, PreprocessingOptions
 from crossmodal.plugin import Count, NotNegative, Positive
 
 Side = tuple[torch.Tensor, torch.Tensor]  # rows (n, d) and labels (n, C) of one view
@@ -83,13 +79,13 @@ class LRBS(Method):
 
     def embed(self, modality: str, view: View) -> np.ndarray:
         """Rows times the modality's factor of M, (rows, rank of M)."""
-        statistics = {
-            name: self.arrays[f"{modality}.{name}"]
-            for name in ("mean", "scale", "components")
-            if f"{modality}.{name}" in self.arrays
+        arrays = {
+            name.removeprefix(f"{modality}."): array
+            for name, array in self.arrays.items()
+            if name.startswith(f"{modality}.")
         }
-        rows = preprocess(view.vectors(), statistics, self.options.scaling)
-        return rows @ self.arrays[f"{modality}.factor"]
+        rows = Preprocessing(self.options.scaling, arrays).transform(view.vectors())
+        return rows @ arrays["factor"]
 
     @staticmethod
     def score(queries: np.ndarray, gallery: np.ndarray, direction: Direction) -> np.ndarray:
@@ -99,11 +95,11 @@ class LRBS(Method):
     def _side(self, modality: str, train: Split) -> Side:
         """Scaled rows (n, d) and labels (n, C) of the labelled items, on the device."""
         view = train.views[modality]
-        statistics = fit_preprocessing(view.vectors(), self.options)
-        self.arrays |= {f"{modality}.{name}": value for name, value in statistics.items()}
+        preprocessing = Preprocessing.fit(view.vectors(), self.options)
+        self.arrays |= {f"{modality}.{name}": v for name, v in preprocessing.state().items()}
         labels = train.labels[view.items]
         kept = labels.any(axis=1)
-        rows = preprocess(view.vectors()[kept], statistics, self.options.scaling)
+        rows = preprocessing.transform(view.vectors()[kept])
         return (
             torch.from_numpy(rows).double().to(device()),
             torch.from_numpy(labels[kept]).float().to(device()),

@@ -19,6 +19,7 @@ from torch.nn.functional import normalize, pad
 from crossmodal.data.split import Split, View
 from crossmodal.device import to_device
 from crossmodal.learning.method import Direction
+from crossmodal.learning.scaling import ScalingLayer
 from crossmodal.methods._speech_image import (
     ClipEncoder,
     caption_owners,
@@ -37,7 +38,6 @@ from crossmodal.nn.matchmap_similarity import (
     pool_steps,
     steps_inside,
 )
-from crossmodal.nn.scaler import Scaler
 from crossmodal.nn.sequences import Sequences
 from crossmodal.nn.speech import SpeechSteps
 from crossmodal.pretrained import backbones
@@ -58,7 +58,7 @@ class Matchmap(GradientMethod):
         unit_speech: bool = Field(
             False, description="Whether the mean step of a clip has length one; only with 'sisa'."
         )
-        input_norm: Literal["raw", "zscore"] = Field(
+        scaling: Literal["raw", "zscore"] = Field(
             "raw",
             description="Scaling of image features, fitted on the training split: 'raw' none, "
             "'zscore' z-scores of each channel and position; 'raw' for image files.",
@@ -78,8 +78,8 @@ class Matchmap(GradientMethod):
         def _check(self) -> Self:
             if self.unit_speech and self.similarity != "sisa":
                 raise ValueError("unit_speech: only with similarity sisa; set it to false")
-            if self.image_network and self.input_norm != "raw":
-                raise ValueError("input_norm: image files have no features to scale; set it to raw")
+            if self.image_network and self.scaling != "raw":
+                raise ValueError("scaling: image files have no features to scale; set it to raw")
             if self.image_network and not backbones.network(self.image_network).maps_width:
                 raise ValueError(
                     f"image_network: {self.image_network} ends in no maps; choose a convolutional "
@@ -117,7 +117,7 @@ class Matchmap(GradientMethod):
             channels = self.images.facts.maps_width
         else:
             shape = views["image"].vectors().shape[1:]
-            parts["scaler"] = Scaler(math.prod(shape), o.input_norm)
+            parts["scaler"] = ScalingLayer(math.prod(shape), o.scaling)
             channels = shape[0]
         parts["image"] = MapConvolution(channels, speech.channels, o.image_kernel)
         return nn.ModuleDict(parts)
@@ -134,7 +134,7 @@ class Matchmap(GradientMethod):
         self.owners = caption_owners(train)
         self.images.place(train.views["image"])
         self.speech.place(train.views["speech"])
-        if not isinstance(self.images, ImageFiles) and self.options.input_norm == "zscore":
+        if not isinstance(self.images, ImageFiles) and self.options.scaling == "zscore":
             self.network["scaler"].fit(self.images.rows.float().flatten(1))
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterable[Batch]:

@@ -16,8 +16,9 @@ from scipy.spatial.distance import cdist
 from crossmodal.data.learnable import require_labels
 from crossmodal.data.split import Split
 from crossmodal.learning.method import Run
+from crossmodal.learning.scaling import row_blocks
 from crossmodal.methods._linear.canonical import CanonicalProjection
-from crossmodal.methods._linear.inputs import Inputs, row_blocks
+from crossmodal.methods._linear.inputs import Inputs
 from crossmodal.methods._linear.moments import Blocks, weighted_scatter
 from crossmodal.plugin import Positive
 from crossmodal.vectors import unit_rows
@@ -44,7 +45,7 @@ class MLCCA(CanonicalProjection):
         """
         require_labels(train)
         views = {
-            m: Inputs(view.vectors(), "raw", np.arange(len(view.items)))
+            m: Inputs(view.vectors(), "centre", np.arange(len(view.items)))
             for m, view in train.two_views().items()
         }
         self.solve(run.label, views, self._covariances(train, views))
@@ -81,7 +82,7 @@ class MLCCA(CanonicalProjection):
 
 def _group_sums(view: Inputs, groups: np.ndarray, count: int) -> np.ndarray:
     """Sum of the rows of each group, (count, d)."""
-    sums = np.zeros((count, len(view.mean)))
+    sums = np.zeros((count, view.width))
     for block in row_blocks(len(view)):
         np.add.at(sums, groups[block], view[block])
     return sums

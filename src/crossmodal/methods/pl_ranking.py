@@ -27,12 +27,7 @@ from crossmodal.data.split import Split, View
 from crossmodal.device import device, to_device
 from crossmodal.learning.method import Direction, Run
 from crossmodal.methods._linear.singular_values import soft_threshold
-from crossmodal.methods._online.preprocessing import (
-    PreprocessingOptions,
-    fit_preprocessing,
-    preprocess,
-    preprocessed_width,
-)
+from crossmodal.methods._online.preprocessing import Preprocessing, PreprocessingOptions
 from crossmodal.plugin import Count, NotNegative, Positive
 from crossmodal.training.gradient import GradientMethod, shuffled_batches
 
@@ -89,8 +84,8 @@ class PLRanking(GradientMethod):
         require_labels(train, negatives=True)
         chances = np.random.default_rng(run.seed).random(train.labels.shape) * train.labels
         self.classes = np.where(train.labels.any(axis=1), chances.argmax(axis=1), -1)
-        self.statistics = {
-            m: fit_preprocessing(view.vectors(), self.options)
+        self.preprocessing = {
+            m: Preprocessing.fit(view.vectors(), self.options)
             for m, view in train.two_views().items()
         }
         super().fit(train, validation, run)
@@ -99,7 +94,7 @@ class PLRanking(GradientMethod):
         """One map per modality; entries from N(0, 1 / k)."""
         maps = nn.ModuleDict()
         for modality in views:
-            width = preprocessed_width(self.statistics[modality])
+            width = self.preprocessing[modality].width
             maps[modality] = nn.Linear(width, self.options.dims, bias=False)
             nn.init.normal_(maps[modality].weight, std=self.options.dims**-0.5)
         return maps
@@ -188,24 +183,24 @@ class PLRanking(GradientMethod):
     def state(self) -> dict[str, np.ndarray]:
         """Both maps and what scales the features."""
         statistics = {
-            f"{m}.{n}": value for m, part in self.statistics.items() for n, value in part.items()
+            f"{m}.{n}": a for m, p in self.preprocessing.items() for n, a in p.state().items()
         }
         return super().state() | statistics
 
     def restore(self, state: dict[str, np.ndarray], views: dict[str, View]) -> None:
         """Restore both."""
-        self.statistics, maps = {modality: {} for modality in views}, {}
-        for name, value in state.items():
-            modality, array = name.split(".")
-            if array == "weight":
-                maps[name] = value
-            else:
-                self.statistics[modality][array] = value
+        maps = {name: array for name, array in state.items() if name.endswith(".weight")}
+        self.preprocessing = {
+            m: Preprocessing(
+                self.options.scaling,
+                {n.removeprefix(f"{m}."): a for n, a in state.items() if n.startswith(f"{m}.")},
+            )
+            for m in views
+        }
         super().restore(maps, views)
 
     def _scaled(self, modality: str, rows: np.ndarray) -> torch.Tensor:
-        found = preprocess(rows, self.statistics[modality], self.options.scaling)
-        return torch.from_numpy(found).to(device())
+        return torch.from_numpy(self.preprocessing[modality].transform(rows)).to(device())
 
 
 class NuclearSGD(torch.optim.SGD):

@@ -16,12 +16,12 @@ from crossmodal.data.split import Split
 from crossmodal.learning.method import Run
 from crossmodal.methods._linear.inputs import paired_inputs
 from crossmodal.methods._linear.moments import scatter
-from crossmodal.methods._linear.projection import Projection, ProjectionOptions, usable_dims
+from crossmodal.methods._linear.projection import ProjectionOptions, ScaledProjection, usable_dims
 
 NEGLIGIBLE = 1e-10  # fraction of the cross-covariance's norm below which it is rounding error
 
 
-class PLS(Projection):
+class PLS(ScaledProjection):
     """Orthogonal-score PLS from moments; the maps are those of scikit-learn's PLSCanonical.
 
     They depend on the scaling of the features.
@@ -36,7 +36,7 @@ class PLS(Projection):
         Raises:
             CrossmodalError: If no directions of the views covary.
         """
-        views = paired_inputs(train, self.input_norm)
+        views = paired_inputs(train, self.scaling)
         first, second = views
         moments = scatter(views)
         sides = [_Side(moments[first, first]), _Side(moments[second, second])]

@@ -27,10 +27,9 @@ from torch.nn.functional import normalize
 from crossmodal.data.learnable import require_labels
 from crossmodal.data.split import Split, View
 from crossmodal.device import device, to_device
-from crossmodal.learning.scaling import ScalingOptions
+from crossmodal.learning.scaling import ScalingLayer, ScalingOptions
 from crossmodal.nn.losses import ranking_loss
 from crossmodal.nn.mlp import linear
-from crossmodal.nn.scaler import Scaler
 from crossmodal.plugin import Count, NotNegative, Positive, Share
 from crossmodal.training.gradient import GradientMethod, shuffled_batches
 
@@ -76,10 +75,10 @@ class SAM(GradientMethod):
         return nn.ModuleDict({m: self._projection(v.vectors().shape[1]) for m, v in views.items()})
 
     def _projection(self, width: int) -> nn.Module:
-        """Scaler, then Linear-tanh-dropout-Linear-tanh; the output is not yet normalised."""
+        """Scaling, then Linear-tanh-dropout-Linear-tanh; the output is not yet normalised."""
         options = self.options
         return nn.Sequential(
-            Scaler(width, options.scaling),
+            ScalingLayer(width, options.scaling),
             linear(width, options.hidden),
             nn.Tanh(),
             nn.Dropout(options.dropout),

@@ -18,13 +18,13 @@ from crossmodal.learning.method import Run
 from crossmodal.methods._linear.inputs import paired_inputs, paired_labels
 from crossmodal.methods._linear.moments import scatter
 from crossmodal.methods._linear.pencil import block_pencil
-from crossmodal.methods._linear.projection import Projection, ProjectionOptions
+from crossmodal.methods._linear.projection import ProjectionOptions, ScaledProjection
 from crossmodal.plugin import NotNegative, Positive
 
 LABELS = "labels"
 
 
-class ThreeViewCCA(Projection):
+class ThreeViewCCA(ScaledProjection):
     """Three-view CCA in closed form; unlabelled items still relate image and text."""
 
     random = False
@@ -33,7 +33,7 @@ class ThreeViewCCA(Projection):
         """Options of the eigenproblem and of the embedding."""
 
         ridge: Positive = Field(
-            description="Ridge r, added to each column's variance, so in units of `input_norm`."
+            description="Ridge r, added to each column's variance, so in units of `scaling`."
         )
         power: NotNegative = Field(description="Exponent s of the eigenvalues in the embedding.")
 
@@ -44,7 +44,7 @@ class ThreeViewCCA(Projection):
             CrossmodalError: If labels do not tell items apart, or `dims` exceeds the sum of the
                 widths of the three views.
         """
-        views = paired_inputs(train, self.input_norm)
+        views = paired_inputs(train, self.scaling)
         three = views | {LABELS: paired_labels(train)}
         count = len(three[LABELS])
         moments = {pair: s / (count - 1) for pair, s in scatter(three).items()}

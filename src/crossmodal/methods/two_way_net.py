@@ -29,8 +29,8 @@ from torch.nn.functional import leaky_relu, normalize
 from crossmodal.data.split import Split, View
 from crossmodal.device import device, to_device
 from crossmodal.errors import CrossmodalError
+from crossmodal.learning.scaling import ScalingLayer
 from crossmodal.nn.losses import squared_error
-from crossmodal.nn.scaler import Scaler
 from crossmodal.plugin import Count, NotNegative, Positive, Strict
 from crossmodal.training.gradient import GradientMethod, shuffled_batches
 
@@ -84,7 +84,7 @@ class TwoWayNet(GradientMethod):
                     f"parts: is {o.parts}, which does not divide {width}, a width of the last layer"
                 )
         # z-scores would let columns weigh the same that hardly vary, in what is rebuilt
-        scalers = {m: Scaler(v.vectors().shape[1], "centre") for m, v in views.items()}
+        scalers = {m: ScalingLayer(v.vectors().shape[1], "centre-scale") for m, v in views.items()}
         channels = Channels([first, *o.hidden, second], o.parts, o.dropout)
         return nn.ModuleDict({"scalers": nn.ModuleDict(scalers), "channels": channels})
 

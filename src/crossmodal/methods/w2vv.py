@@ -1,7 +1,7 @@
 """W2VV: a network that predicts the features of the image from a caption (Dong et al. 2018).
 
     s(t) = [bag of words of t; mean word vector of t; last state of a GRU over t]
-    v(t) = f(W_2 relu(W_1 s(t) + b_1) + b_2),       L = |v(t) - x|^2 / F
+    v(t) = relu(W_2 relu(W_1 s(t) + b_1) + b_2),       L = |v(t) - x|^2 / F
 
 An image is its features x (F,), so that retrieval happens in the space of features, by the cosine.
 
@@ -11,7 +11,7 @@ learnt here, instead of word2vec.
 """
 
 from collections.abc import Iterable
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -41,11 +41,6 @@ class W2VV(GradientMethod):
         word_dims: Count = Field(description="Dimensions of the word vectors.")
         hidden: Count = Field(description="Units of the hidden layer.")
         dropout: float = Field(ge=0, lt=1, description="Dropout rate of the hidden layer.")
-        output: Literal["relu", "linear"] = Field(
-            "relu",
-            description="Function f: 'relu' for features that are not negative, as published, or "
-            "'linear'.",
-        )
         learning_rate: Positive = Field(description="Learning rate of RMSprop.")
         clip: Positive = Field(description="Largest L2 norm of all gradients together.")
         batch: Count = Field(description="Captions per step.")
@@ -64,8 +59,7 @@ class W2VV(GradientMethod):
         o, words = self.options, len(views["text"].meta["vocabulary"])
         layers = mlp([words + o.word_dims + o.dims, o.hidden], nn.ReLU, o.dropout)
         layers.append(linear(o.hidden, views["image"].vectors().shape[1]))
-        if o.output == "relu":
-            layers.append(nn.ReLU())
+        layers.append(nn.ReLU())
         text = CaptionEncoder(words, o.word_dims, o.dims)
         return nn.ModuleDict({"text": text, "layers": layers})
 

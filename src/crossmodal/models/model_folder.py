@@ -21,6 +21,7 @@ from crossmodal.data.split import Split, View
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import read_json, readable, replacing, write_json
 from crossmodal.learning.method import Method
+from crossmodal.models.earlier_options import current_options
 
 FORMAT = 1
 MODEL_FILES = ("curve.csv", "model.json", "model.safetensors")
@@ -145,6 +146,7 @@ def read_model(folder: Path) -> Fitted:
     try:
         facts, labels = description["fit"], tuple(description["labels"])
         views = {view["modality"]: _view(view, arrays) for view in description["views"]}
+        facts["options"] = current_options(facts["plugin"], facts["options"])
         method: Method = plugins.make("methods", facts["plugin"], facts["options"], "options")
         method.restore(state, views)
     except DAMAGE as error:

@@ -1,17 +1,18 @@
 import numpy as np
 import pytest
 
-from crossmodal.methods._linear import inputs
+from crossmodal.learning import scaling
 from crossmodal.methods._linear.inputs import Inputs
 from crossmodal.methods._linear.moments import cross_scatter, scatter, weighted_scatter
 
 
 @pytest.fixture
 def views(rng, monkeypatch):
-    monkeypatch.setattr(inputs, "ROWS_PER_BLOCK", 11)
+    monkeypatch.setattr(scaling, "ROWS_PER_BLOCK", 11)
     rows = np.arange(40)
     return {
-        m: Inputs(rng.standard_normal((40, d)) + 100, "raw", rows) for m, d in (("a", 3), ("b", 5))
+        m: Inputs(rng.standard_normal((40, d)) + 100, "centre", rows)
+        for m, d in (("a", 3), ("b", 5))
     }
 
 

@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 
 from crossmodal.errors import CrossmodalError
-from crossmodal.methods._linear import inputs
+from crossmodal.learning import scaling as scalings
 from crossmodal.methods._linear.inputs import InputOptions, Inputs, paired_inputs
-from crossmodal.methods._linear.projection import Projection, usable_dims
+from crossmodal.methods._linear.projection import ScaledProjection, usable_dims
 
 
-class Given(Projection):
+class Given(ScaledProjection):
     """Takes its maps instead of learning them."""
 
     Options = InputOptions
@@ -17,19 +17,17 @@ class Given(Projection):
         self.maps = maps
 
     def fit(self, train, validation, run):
-        self.keep(paired_inputs(train, self.input_norm), self.maps)
+        self.keep(paired_inputs(train, self.scaling), self.maps)
 
 
-@pytest.mark.parametrize("input_norm", ["raw", "zscore", "l2"])
-def test_unseen_rows_are_standardised_as_the_training_rows(
-    rng, make_split, monkeypatch, input_norm
-):
-    monkeypatch.setattr(inputs, "ROWS_PER_BLOCK", 4)
+@pytest.mark.parametrize("scaling", ["centre", "zscore", "l2-centre"])
+def test_unseen_rows_are_standardised_as_the_training_rows(rng, make_split, monkeypatch, scaling):
+    monkeypatch.setattr(scalings, "ROWS_PER_BLOCK", 4)
     train = {"image": rng.standard_normal((9, 3)) + 2, "text": rng.standard_normal((9, 2))}
     maps = {m: rng.standard_normal((x.shape[1], 2)) for m, x in train.items()}
-    method, split = Given(maps, input_norm=input_norm), make_split(train)
+    method, split = Given(maps, scaling=scaling), make_split(train)
     method.fit(split, split, None)
-    standardised = paired_inputs(split, input_norm)
+    standardised = paired_inputs(split, scaling)
     for modality, x in train.items():
         found = method.embed(modality, make_split({modality: x[[7, 2]]}).views[modality])
         expected = standardised[modality][:9][[7, 2]] @ maps[modality]
@@ -43,7 +41,7 @@ def test_a_message_names_run_views_and_what_is_possible():
     with pytest.warns(UserWarning, match=message):
         assert usable_dims("run", 4, 3, views) == 3
     rows = np.random.default_rng(0).standard_normal((5, 2))
-    views = {m: Inputs(rows, "raw", np.arange(5)) for m in views}
+    views = {m: Inputs(rows, "centre", np.arange(5)) for m in views}
     message = "run: image and text have no common directions; choose"
     with pytest.raises(CrossmodalError, match=message):
         usable_dims("run", 4, 0, views)

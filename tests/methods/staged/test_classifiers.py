@@ -11,7 +11,7 @@ HIDDEN = {"image": [5], "text": []}
 @pytest.fixture
 def classifiers():
     torch.manual_seed(0)
-    return Classifiers({"image": 4, "text": 3}, HIDDEN, 2, dropout=0.0, input_norm="raw")
+    return Classifiers({"image": 4, "text": 3}, HIDDEN, 2, dropout=0.0, scaling="raw")
 
 
 def test_loss_is_the_cross_entropy_of_both_modalities(classifiers):

@@ -40,15 +40,9 @@ def load_model(folder: Path, weights: Path = WEIGHTS) -> "Encoder | SearchModel"
         weights: Folder of networks' weights.
 
     Raises:
-        CrossmodalError: If the folder is incomplete, the model cannot embed new items, or what it
-            makes of an item depends on the items beside it.
+        CrossmodalError: If the folder is incomplete, or the model cannot embed new items.
     """
     model = load(folder, weights)
-    if getattr(model.method.options, "score_norm", None) == "test_z":
-        raise CrossmodalError(
-            f"{folder}: `score_norm: test_z` standardises over all items of a call, but mteb "
-            "embeds in batches; train with another `score_norm`"
-        )
     similarity = _similarity(model)
     meta = ModelMeta.create_empty(
         {

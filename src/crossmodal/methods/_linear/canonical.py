@@ -13,7 +13,6 @@ class CanonicalProjection(Projection):
     """Canonical variates, weighted by the canonical correlations to the power s."""
 
     random = False
-    input_norm = "raw"
 
     class Options(SubspaceOptions):
         """Options of all forms of CCA."""

@@ -37,5 +37,5 @@ def smoothed_scatter(view: Inputs, neighbours: int) -> np.ndarray:
     Memory: X in float32, then A and twice `COLUMNS` columns of X.
     """
     adjacency = normalised_adjacency(view.every(np.float32), neighbours)
-    parts = gen_batches(len(view.mean), COLUMNS)
+    parts = gen_batches(view.width, COLUMNS)
     return np.hstack([cross_scatter(view, adjacency @ view.every(columns=p)) for p in parts])

@@ -1,33 +1,16 @@
-"""Kernels and their explicit features, exact or approximated (Nystroem)."""
-
-from typing import Literal
+"""Explicit features of the RBF kernel, exact or approximated (Nystroem)."""
 
 import numpy as np
 import scipy.linalg
-from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.metrics.pairwise import rbf_kernel
 
 from crossmodal.errors import CrossmodalError
-from crossmodal.methods._linear.inputs import Inputs, row_blocks
-
-Kernel = Literal["rbf", "linear", "quadratic"]
-
-
-def kernel_matrix(x: np.ndarray, z: np.ndarray, kernel: Kernel, gamma: float) -> np.ndarray:
-    """Kernel values (n, m) of the rows of x (n, d) and z (m, d).
-
-    Args:
-        x: First rows.
-        z: Second rows.
-        kernel: 'rbf': exp(-gamma |x - z|^2); 'linear': x'z; 'quadratic': (x'z)^2.
-        gamma: Inverse squared width of 'rbf'.
-    """
-    if kernel == "quadratic":
-        return pairwise_kernels(x, z, metric="linear") ** 2
-    return pairwise_kernels(x, z, metric=kernel, filter_params=True, gamma=gamma)
+from crossmodal.learning.scaling import row_blocks
+from crossmodal.methods._linear.inputs import Inputs
 
 
 def rbf_gamma(view: Inputs, width: float) -> float:
-    """`width` divided by the mean squared distance between the rows.
+    """Return `width` divided by the mean squared distance between the rows.
 
     Raises:
         CrossmodalError: If all rows are equal.
@@ -39,7 +22,7 @@ def rbf_gamma(view: Inputs, width: float) -> float:
 
 
 class KernelFeatures:
-    """Nystroem features of a view, computed by `features[rows]` and never stored.
+    """Nystroem features of a view for exp(-gamma |x - z|^2), computed by `features[rows]`.
 
     With K the kernel of the landmarks, K = V diag(g) V': the features of x are k(x, landmarks)
     V diag(g)^-1/2. If all rows are landmarks, the inner products of features are the kernel.
@@ -48,24 +31,21 @@ class KernelFeatures:
     2000.
 
     Args:
-        view: Standardised rows, (n, d).
-        landmarks: Which of them, (m,).
-        kernel: See `kernel_matrix`.
-        gamma: See `kernel_matrix`.
+        view: Scaled rows, (n, d).
+        landmarks: Their indices among the rows, (m,).
+        gamma: Inverse squared width of the kernel.
 
     Attributes:
         landmarks: Their rows, (m, d).
         basis: V diag(g)^-1/2 over the r numerically non-zero eigenvalues g, (m, r).
     """
 
-    def __init__(self, view: Inputs, landmarks: np.ndarray, kernel: Kernel, gamma: float) -> None:
-        self.view, self.kernel, self.gamma = view, kernel, gamma
+    def __init__(self, view: Inputs, landmarks: np.ndarray, gamma: float) -> None:
+        self.view, self.gamma = view, gamma
         self.landmarks = view[landmarks]
-        values, vectors = scipy.linalg.eigh(
-            kernel_matrix(self.landmarks, self.landmarks, kernel, gamma)
-        )
-        kept = values > len(values) * np.finfo(np.float64).eps * values[-1]
-        self.basis = vectors[:, kept] / np.sqrt(values[kept])
+        values, vectors = scipy.linalg.eigh(rbf_kernel(self.landmarks, gamma=gamma))
+        nonzero = values > len(values) * np.finfo(np.float64).eps * values[-1]
+        self.basis = vectors[:, nonzero] / np.sqrt(values[nonzero])
 
-    def __getitem__(self, rows: np.ndarray) -> np.ndarray:
-        return kernel_matrix(self.view[rows], self.landmarks, self.kernel, self.gamma) @ self.basis
+    def __getitem__(self, rows: np.ndarray, /) -> np.ndarray:
+        return rbf_kernel(self.view[rows], self.landmarks, self.gamma) @ self.basis

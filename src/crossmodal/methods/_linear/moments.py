@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from crossmodal.methods._linear.inputs import Inputs, row_blocks
+from crossmodal.learning.scaling import row_blocks
+from crossmodal.methods._linear.inputs import Inputs
 
 Blocks = dict[tuple[str, str], np.ndarray]
 
@@ -20,10 +21,8 @@ def scatter(views: dict[str, Inputs]) -> Blocks:
     for block in row_blocks(count):
         rows = np.hstack([view[block] for view in views.values()])
         total += rows.T @ rows
-    ends = np.cumsum([len(view.mean) for view in views.values()])
-    parts = {
-        m: slice(end - len(v.mean), end) for (m, v), end in zip(views.items(), ends, strict=True)
-    }
+    ends = np.cumsum([view.width for view in views.values()])
+    parts = {m: slice(end - v.width, end) for (m, v), end in zip(views.items(), ends, strict=True)}
     return {(a, b): total[parts[a], parts[b]] for a in views for b in views}
 
 

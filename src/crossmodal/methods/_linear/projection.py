@@ -8,13 +8,8 @@ from pydantic import Field
 from crossmodal.data.split import View
 from crossmodal.errors import CrossmodalError
 from crossmodal.learning.method import Method
-from crossmodal.methods._linear.inputs import (
-    InputNorm,
-    InputOptions,
-    Inputs,
-    normalised,
-    row_blocks,
-)
+from crossmodal.learning.scaling import Scaling, row_blocks
+from crossmodal.methods._linear.inputs import Centred, InputOptions, Inputs
 from crossmodal.plugin import Count, Strict
 
 
@@ -31,21 +26,22 @@ class ProjectionOptions(InputOptions, SubspaceOptions):
 
 
 class Projection(Method):
-    """One matrix per modality; retrieval by the cosine."""
+    """One matrix per modality; retrieval by the cosine.
+
+    Attributes:
+        scaling: Scaling of the features, see `InputOptions`.
+    """
 
     task = "category"
-
-    @property
-    def input_norm(self) -> InputNorm:
-        """Scaling of the features, see `Inputs`; a class attribute where it is no option."""
-        return self.options.input_norm
+    scaling: Centred = "centre"
 
     def embed(self, modality: str, view: View) -> np.ndarray:
         """Projections (rows, k) of one view."""
         features = view.vectors()
         mean, matrix = self.arrays[f"mean.{modality}"], self.arrays[f"map.{modality}"]
-        blocks = (normalised(features[b], self.input_norm) for b in row_blocks(len(features)))
-        return np.concatenate([(block - mean) @ matrix for block in blocks])
+        scaling = Scaling(self.scaling, mean, np.ones_like(mean))  # the scale is in the matrix
+        blocks = (scaling.transform(features[b]) for b in row_blocks(len(features)))
+        return np.concatenate([block @ matrix for block in blocks])
 
     def keep(self, views: dict[str, Inputs], maps: dict[str, np.ndarray]) -> None:
         """Store the learnt maps.
@@ -54,8 +50,18 @@ class Projection(Method):
             views: Inputs that they were learnt from.
             maps: Matrix (d, k) of each modality, for standardised rows.
         """
-        self.arrays = {f"mean.{m}": view.mean for m, view in views.items()}
-        self.arrays |= {f"map.{m}": maps[m] / view.scale[:, None] for m, view in views.items()}
+        self.arrays = {f"mean.{m}": view.scaling.mean for m, view in views.items()}
+        self.arrays |= {f"map.{m}": maps[m] / v.scaling.scale[:, None] for m, v in views.items()}
+
+
+class ScaledProjection(Projection):
+    """A projection whose scaling is an option."""
+
+    options: InputOptions
+
+    def __init__(self, **options: object) -> None:
+        super().__init__(**options)
+        self.scaling = self.options.scaling
 
 
 def usable_dims(label: str, dims: int, rank: int, views: dict[str, Inputs]) -> int:

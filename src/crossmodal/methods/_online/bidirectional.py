@@ -18,11 +18,7 @@ from crossmodal.learning.selection import direction_metrics, pools
 from crossmodal.methods._online.hinge import Margin
 from crossmodal.methods._online.learner import Learner
 from crossmodal.methods._online.loop import Batch, Hyperparameters
-from crossmodal.methods._online.preprocessing import (
-    PreprocessingOptions,
-    fit_preprocessing,
-    preprocess,
-)
+from crossmodal.methods._online.preprocessing import Preprocessing, PreprocessingOptions
 from crossmodal.methods._online.reservoir import Reservoir
 from crossmodal.methods._online.triplets import draws_triplets, make_sampler
 from crossmodal.plugin import Count, NotNegative, Positive, Share
@@ -217,14 +213,14 @@ class Bidirectional(Method):
         """Scaled rows; what the scaling needs is fitted on the first rows that come."""
         rows = view.vectors()
         if f"{modality}.mean" not in self.arrays:
-            found = fit_preprocessing(rows, self.options)
-            self.arrays |= {f"{modality}.{name}": value for name, value in found.items()}
+            fitted = Preprocessing.fit(rows, self.options).state()
+            self.arrays |= {f"{modality}.{name}": value for name, value in fitted.items()}
         return self._scaled(modality, view)
 
     def _scaled(self, modality: str, view: View) -> np.ndarray:
         """Rows as they are learnt from."""
-        statistics = _named(f"{modality}.", self.arrays)
-        return preprocess(view.vectors(), statistics, self.options.scaling)
+        preprocessing = Preprocessing(self.options.scaling, _named(f"{modality}.", self.arrays))
+        return preprocessing.transform(view.vectors())
 
     def _learn(self, batches: dict[Direction, Batch], lists: int) -> dict[str, float]:
         """Learn that many lists in each direction; means over both, and processor's seconds."""

@@ -4,97 +4,76 @@ Everything is fitted on training rows. The projection is applied without centrin
 """
 
 from collections.abc import Iterator
-from typing import Annotated
+from typing import Annotated, Self
 
 import numpy as np
 from pydantic import Field
-from sklearn.preprocessing import StandardScaler
-from sklearn.utils import gen_batches
 
-from crossmodal.learning.scaling import Scaling, ScalingOptions
-from crossmodal.vectors import unit_rows
-
-ROWS_PER_BLOCK = 4096
+from crossmodal.learning.scaling import Kind, Scaling, ScalingOptions, row_blocks
 
 
 class PreprocessingOptions(ScalingOptions):
-    """Options of `fit_preprocessing`."""
+    """Options of `Preprocessing`."""
 
     pca_energy: Annotated[float, Field(gt=0, le=1)] | None = Field(
         0.95, description="Share of the variance that PCA keeps, (0, 1]; null: no PCA."
     )
 
 
-def fit_preprocessing(features: np.ndarray, options: PreprocessingOptions) -> dict[str, np.ndarray]:
-    """Statistics of one modality.
+class Preprocessing:
+    """The fitted preprocessing of one modality, in float32.
 
     Args:
-        features: Training rows, (n, d).
-        options: Scaling and PCA.
-
-    Returns:
-        'mean' and 'scale', (d,), and with PCA 'components', (d, kept), all float32.
+        scaling: See `ScalingOptions`.
+        arrays: `mean` and `scale`, (d,), and with PCA `components`, (d, d'); others are ignored.
     """
-    scaling = options.scaling
-    scaler = StandardScaler(with_mean=scaling != "raw", with_std=scaling.startswith("zscore"))
-    for rows in gen_batches(len(features), ROWS_PER_BLOCK):
-        scaler.partial_fit(_begun(features[rows], scaling))
-    mean = scaler.mean_ if scaler.with_mean else np.zeros(features.shape[1])
-    scale = scaler.scale_ if scaler.with_std else np.ones_like(mean)
-    statistics = {"mean": mean.astype(np.float32), "scale": scale.astype(np.float32)}
-    if options.pca_energy is not None:
-        blocks = _scaled(features, statistics, scaling)
-        statistics["components"] = _components(blocks, features.shape, options.pca_energy)
-    return statistics
+
+    def __init__(self, scaling: Kind, arrays: dict[str, np.ndarray]) -> None:
+        self.scaling = Scaling(scaling, arrays["mean"], arrays["scale"])
+        self.components = arrays.get("components")
+
+    @classmethod
+    def fit(cls, features: np.ndarray, options: PreprocessingOptions) -> Self:
+        """Take the statistics of training rows (n, d)."""
+        blocks = (features[rows] for rows in row_blocks(len(features)))
+        scaling = Scaling.fit(options.scaling, blocks).astype(np.float32)
+        fitted = cls(options.scaling, scaling.state())
+        if options.pca_energy is not None:
+            fitted.components = _components(
+                fitted._scaled(features), fitted.width, options.pca_energy
+            )
+        return fitted
+
+    @property
+    def width(self) -> int:
+        """Number d' of columns of the rows that come out."""
+        return (self.scaling.mean if self.components is None else self.components).shape[-1]
+
+    def transform(self, features: np.ndarray) -> np.ndarray:
+        """Return the rows (n, d') that methods learn from; zero rows stay zero."""
+        result = np.empty((len(features), self.width), np.float32)
+        for rows, block in zip(row_blocks(len(features)), self._scaled(features), strict=True):
+            result[rows] = block if self.components is None else block @ self.components
+        return result
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Return the arrays that the preprocessing is restored from."""
+        pca = {} if self.components is None else {"components": self.components}
+        return self.scaling.state() | pca
+
+    def _scaled(self, features: np.ndarray) -> Iterator[np.ndarray]:
+        return (self.scaling.transform(features[rows]) for rows in row_blocks(len(features)))
 
 
-def preprocess(
-    features: np.ndarray, statistics: dict[str, np.ndarray], scaling: Scaling
-) -> np.ndarray:
-    """Rows as the online methods learn from them, (n, d') float32; zero rows stay zero.
-
-    Args:
-        features: Rows of the modality, (n, d).
-        statistics: What `fit_preprocessing` returned for it.
-        scaling: The option that it was called with.
-    """
-    components = statistics.get("components")
-    found = np.empty((len(features), preprocessed_width(statistics)), np.float32)
-    blocks = _scaled(features, statistics, scaling)
-    for rows, block in zip(gen_batches(len(features), ROWS_PER_BLOCK), blocks, strict=True):
-        found[rows] = block if components is None else block @ components
-    return found
-
-
-def preprocessed_width(statistics: dict[str, np.ndarray]) -> int:
-    """Columns d' of the rows that `preprocess` makes with these statistics."""
-    return statistics.get("components", statistics["mean"]).shape[-1]
-
-
-def _begun(rows: np.ndarray, scaling: Scaling) -> np.ndarray:
-    """Rows whose mean is subtracted next."""
-    return unit_rows(rows) if scaling == "l2-centre" else rows
-
-
-def _scaled(
-    features: np.ndarray, statistics: dict[str, np.ndarray], scaling: Scaling
-) -> Iterator[np.ndarray]:
-    """Scaled rows (rows, d), block by block."""
-    for rows in gen_batches(len(features), ROWS_PER_BLOCK):
-        block = _begun(features[rows].astype(np.float32), scaling)
-        block = (block - statistics["mean"]) / statistics["scale"]
-        yield unit_rows(block) if scaling.endswith("-l2") else block
-
-
-def _components(blocks: Iterator[np.ndarray], shape: tuple[int, int], energy: float) -> np.ndarray:
-    """Leading eigenvectors (d, kept) of the covariance of scaled rows (n, d)."""
-    count, width = shape
-    total, products = np.zeros(width), np.zeros((width, width))
+def _components(blocks: Iterator[np.ndarray], width: int, energy: float) -> np.ndarray:
+    """Return the leading eigenvectors (d, d') of the covariance of rows, in blocks (n, d)."""
+    count, total, products = 0, np.zeros(width), np.zeros((width, width))
     for block in blocks:
+        count += len(block)
         total += block.sum(axis=0)
         products += block.T @ block
     mean = total / count
     variances, vectors = np.linalg.eigh(products / count - np.outer(mean, mean))
     explained = np.cumsum(variances[::-1]) / variances.sum()
-    kept = np.searchsorted(explained, energy - 1e-9) + 1  # rounding must not cost a component
-    return vectors[:, ::-1][:, :kept].astype(np.float32)
+    rank = np.searchsorted(explained, energy - 1e-9) + 1  # rounding must not cost a component
+    return vectors[:, ::-1][:, :rank].astype(np.float32)

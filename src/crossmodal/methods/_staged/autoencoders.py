@@ -7,6 +7,7 @@ from pydantic import Field
 from torch import nn
 from torch.nn.functional import cross_entropy, dropout, mse_loss
 
+from crossmodal.learning.scaling import Kind
 from crossmodal.methods._staged.stages import Stage, Vectors
 from crossmodal.nn.losses import squared_error
 from crossmodal.nn.mlp import LayersByView, layers_of, linear
@@ -82,13 +83,13 @@ class DenoisingStacks(Stage):
         widths: Number of inputs of each modality.
         hidden: Sizes of the codes of each modality.
         noise: See `DenoisingStack`.
-        input_norm: See `Stage`.
+        scaling: See `Stage`.
     """
 
     def __init__(
-        self, widths: dict[str, int], hidden: LayersByView, noise: float, input_norm: str
+        self, widths: dict[str, int], hidden: LayersByView, noise: float, scaling: Kind
     ) -> None:
-        super().__init__(widths, input_norm)
+        super().__init__(widths, scaling)
         stacks = {m: DenoisingStack([w, *layers_of(m, hidden)], noise) for m, w in widths.items()}
         self.stacks = nn.ModuleDict(stacks)
 

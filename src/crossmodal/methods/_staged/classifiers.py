@@ -5,6 +5,7 @@ from pydantic import Field
 from torch import nn
 from torch.nn.functional import cross_entropy
 
+from crossmodal.learning.scaling import Kind
 from crossmodal.methods._staged.stages import Stage, Vectors
 from crossmodal.nn.mlp import Layers, LayersByView, layers_of, linear, mlp
 from crossmodal.plugin import Count, Strict
@@ -30,7 +31,7 @@ class Classifiers(Stage):
         hidden: Units of the hidden layers of each modality.
         classes: Number C of classes.
         dropout: Dropout of the hidden layers.
-        input_norm: See `Stage`.
+        scaling: See `Stage`.
     """
 
     def __init__(
@@ -39,9 +40,9 @@ class Classifiers(Stage):
         hidden: LayersByView,
         classes: int,
         dropout: float,
-        input_norm: str,
+        scaling: Kind,
     ) -> None:
-        super().__init__(widths, input_norm)
+        super().__init__(widths, scaling)
         layers = {m: [width, *layers_of(m, hidden)] for m, width in widths.items()}
         self.branches = nn.ModuleDict({m: mlp(u, nn.ReLU, dropout) for m, u in layers.items()})
         self.heads = nn.ModuleDict({m: linear(u[-1], classes) for m, u in layers.items()})

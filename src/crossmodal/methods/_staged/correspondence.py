@@ -1,24 +1,21 @@
 """The correspondence autoencoder (Feng, Wang and Li, ACM MM 2014).
 
-    h_m = sig(W_m x_m + b_m),   x^_nm = W'_nm h_n + c_nm        reconstruction of m from code n
-    L = (1 - a) sum |x_m - x^_nm|^2 + a |h_1 - h_2|^2
-
-Each code reconstructs its own modality (corr), the other (cross) or both (full).
+h_m = sig(W_m x_m + b_m),   x^_m = W'_m h_m + c_m
+L = (1 - a) sum_m |x_m - x^_m|^2 + a |h_1 - h_2|^2
 """
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import torch
 from pydantic import Field
 from torch import nn
 
+from crossmodal.learning.scaling import Kind
 from crossmodal.methods._staged.autoencoders import PretrainingOptions
 from crossmodal.methods._staged.stages import Stage, Vectors
 from crossmodal.nn.losses import squared_error
 from crossmodal.nn.mlp import Layers, linear
 from crossmodal.plugin import Share
-
-Reconstructs = Literal["own", "other", "both"]
 
 
 class CorrespondenceOptions(PretrainingOptions):
@@ -38,31 +35,23 @@ class CorrespondenceAutoencoder(Stage):
     Args:
         widths: Number of inputs of each modality.
         units: Size of both codes.
-        reconstructs: What a code reconstructs: 'own' is Corr-AE, 'other' Corr-Cross-AE, 'both'
-            Corr-Full-AE.
         correlation_weight: a.
-        input_norm: See `Stage`.
+        scaling: See `Stage`.
     """
 
     def __init__(
         self,
         widths: dict[str, int],
         units: int,
-        reconstructs: Reconstructs,
         correlation_weight: float,
-        input_norm: str,
+        scaling: Kind,
     ) -> None:
-        super().__init__(widths, input_norm)
+        super().__init__(widths, scaling)
         self.correlation_weight = correlation_weight
         self.encoders = nn.ModuleDict({m: linear(w, units) for m, w in widths.items()})
-        wanted = {"own": (True,), "other": (False,), "both": (True, False)}[reconstructs]
+        # nested, as in models that were saved when codes could reconstruct other modalities
         self.decoders = nn.ModuleDict(
-            {
-                source: nn.ModuleDict(
-                    {m: linear(units, w) for m, w in widths.items() if (m == source) in wanted}
-                )
-                for source in widths
-            }
+            {m: nn.ModuleDict({m: linear(units, w)}) for m, w in widths.items()}
         )
 
     def encode(self, modality: str, x: torch.Tensor) -> torch.Tensor:
@@ -73,9 +62,7 @@ class CorrespondenceAutoencoder(Stage):
         """L, a mean over the pairs."""
         codes = {m: self.encode(m, rows) for m, rows in x.items()}
         reconstruction = sum(
-            squared_error(decode(codes[source]), x[target])
-            for source, decoders in self.decoders.items()
-            for target, decode in decoders.items()
+            squared_error(self.decoders[m][m](codes[m]), rows) for m, rows in x.items()
         )
         weight = self.correlation_weight
         return (1 - weight) * reconstruction + weight * squared_error(*codes.values())

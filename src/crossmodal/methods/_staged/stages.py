@@ -7,7 +7,7 @@ is that of the inputs plus one stage's outputs.
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -18,8 +18,8 @@ from crossmodal.data.learnable import require_labels
 from crossmodal.data.split import Split, View
 from crossmodal.device import device, to_device
 from crossmodal.learning.method import VECTORS, Run, Takes
-from crossmodal.nn.scaler import Scaler
-from crossmodal.plugin import Count, NotNegative, Positive, Strict
+from crossmodal.learning.scaling import Kind, ScalingLayer, ScalingOptions
+from crossmodal.plugin import Count, NotNegative, Positive
 from crossmodal.training.gradient import GradientMethod, shuffled_batches
 from crossmodal.training.schedule import Phase, Schedule
 
@@ -27,14 +27,9 @@ Vectors = dict[str, torch.Tensor]  # rows of each modality; equal rows are pairs
 ROWS = 4096  # encoded at a time
 
 
-class TrainingOptions(Strict):
+class TrainingOptions(ScalingOptions):
     """Options of the training but for its length."""
 
-    input_norm: Literal["raw", "centre", "zscore", "l2"] = Field(
-        description="Scaling of the features by training statistics: 'raw' none, 'centre' columns "
-        "without their mean, in one unit for all of them, 'zscore' z-scores of each column, 'l2' "
-        "rows of unit length."
-    )
     learning_rate: Positive = Field(description="Learning rate of the optimiser.")
     weight_decay: NotNegative = Field(0.0001, description="L2 penalty of weights, not of biases.")
     batch: int = Field(
@@ -53,7 +48,7 @@ class Stage(nn.Module, ABC):
 
     Args:
         widths: Number of inputs of each modality.
-        input_norm: Scaling of the inputs by statistics of the training pairs; see `Scaler`.
+        scaling: Scaling of the inputs by statistics of the training pairs; see `ScalingOptions`.
 
     Attributes:
         progress: Fraction of its epochs that have passed, [0, 1).
@@ -61,9 +56,9 @@ class Stage(nn.Module, ABC):
 
     progress = 0.0
 
-    def __init__(self, widths: dict[str, int], input_norm: str) -> None:
+    def __init__(self, widths: dict[str, int], scaling: Kind) -> None:
         super().__init__()
-        self.scalers = nn.ModuleDict({m: Scaler(w, input_norm) for m, w in widths.items()})
+        self.scalers = nn.ModuleDict({m: ScalingLayer(w, scaling) for m, w in widths.items()})
 
     @abstractmethod
     def encode(self, modality: str, x: torch.Tensor) -> torch.Tensor:

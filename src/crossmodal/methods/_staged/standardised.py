@@ -5,14 +5,11 @@ from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Literal
 
-import numpy as np
 from pydantic import Field
-from sklearn.preprocessing import scale
 from torch import Tensor, nn
 
-from crossmodal.data.split import View
+from crossmodal.learning.scaling import ScalingLayer
 from crossmodal.methods._staged.stages import StagedMethod, TrainingOptions, Vectors
-from crossmodal.nn.scaler import Scaler
 from crossmodal.plugin import Count
 
 
@@ -23,9 +20,8 @@ class StandardisedOptions(TrainingOptions):
         description="Steps of the last stage; each stage ends with a whole pass over the training "
         "split."
     )
-    score_norm: Literal["none", "train_z", "test_z"] = Field(
-        description="Z-scores of the codes: 'none', 'train_z' by training statistics, 'test_z' by"
-        " those of the embedded view, which is transductive."
+    score_norm: Literal["none", "train_z"] = Field(
+        description="Z-scores of the codes: 'none', or 'train_z' by training statistics."
     )
 
 
@@ -55,13 +51,6 @@ class StandardisedMethod(StagedMethod):
         wanted = self.options.score_norm == "train_z"
         return Standardised(modalities, self.code_width) if wanted else None
 
-    def embed(self, modality: str, view: View) -> np.ndarray:
-        """Codes (rows, k) of one view."""
-        codes = super().embed(modality, view)
-        if self.options.score_norm == "test_z":
-            return scale(codes.astype(np.float64)).astype(np.float32)
-        return codes
-
 
 class Standardised(nn.Module):
     """A readout: z-scores of the codes by training statistics.
@@ -73,7 +62,7 @@ class Standardised(nn.Module):
 
     def __init__(self, modalities: Iterable[str], width: int) -> None:
         super().__init__()
-        self.scalers = nn.ModuleDict({m: Scaler(width, "zscore") for m in modalities})
+        self.scalers = nn.ModuleDict({m: ScalingLayer(width, "zscore") for m in modalities})
 
     def fit(self, codes: Vectors) -> None:
         """Take the statistics of training codes (n, width)."""

@@ -1,0 +1,35 @@
+"""Options of methods as earlier versions named them."""
+
+from typing import Any
+
+# `scaling` of methods whose option was `input_norm`, where its value had another name
+SCALINGS: dict[str, dict[str, str]] = {
+    **{name: {"raw": "centre", "l2": "l2-centre"} for name in ("cfa", "kcca", "lgcfl", "pls")},
+    "three_view_cca": {"raw": "centre", "l2": "l2-centre"},
+    **{name: {"centre": "centre-scale"} for name in ("acmr", "ccl", "cmdn", "corr_ae", "dcca")},
+    "deep_sm": {"centre": "centre-scale"},
+    "matchmap": {},
+}
+# options that went, with the value that holds since
+REMOVED: dict[str, dict[str, Any]] = {
+    "corr_ae": {"reconstructs": "own"},
+    "deep_sm": {"loss": "cross_entropy", "temperature": 1.0},
+    "kcca": {"kernel": "rbf"},
+    "lgcfl": {"dragging": True},
+    "w2vv": {"output": "relu"},
+}
+
+
+def current_options(plugin: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Return a method's options by their names and values of today.
+
+    Args:
+        plugin: File name of the method.
+        options: Its options as this or an earlier version wrote them.
+    """
+    removed = REMOVED.get(plugin, {})
+    current = {k: v for k, v in options.items() if k not in removed or v != removed[k]}
+    if plugin in SCALINGS and "input_norm" in current:
+        value = current.pop("input_norm")
+        current["scaling"] = SCALINGS[plugin].get(value, value)
+    return current
