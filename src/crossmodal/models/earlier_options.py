@@ -16,6 +16,8 @@ REMOVED: dict[str, dict[str, Any]] = {
     "deep_sm": {"loss": "cross_entropy", "temperature": 1.0},
     "kcca": {"kernel": "rbf"},
     "lgcfl": {"dragging": True},
+    "matchmap": {"accumulate": 1},
+    "vase": {"accumulate": 1, "same_image_negatives": True, "second_cosine": False},
     "w2vv": {"output": "relu"},
 }
 
