@@ -44,6 +44,10 @@ PAGE = {
 ELSEWHERE = ("--in", "holiday", "--split", "train", "--configfile", "mine.yaml")
 # command line -> the function that it calls, with its arguments in order
 CALLS = {
+    ("export", "toy/seed0", "--trec", "--output", "trec", "--depth", "5"): (
+        "commands.export.export",
+        ["toy/seed0", Path("trec"), 5],
+    ),
     ("init", "holiday"): ("commands.init.init", [Path("holiday"), None, False, PARAMS]),
     ("check", "toy", "--params", "b.yaml"): ("commands.check.check", ["toy", Path("b.yaml"), []]),
     ("describe", "sam", "--configfile", "a", "--configfile", "b"): (

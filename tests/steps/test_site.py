@@ -49,16 +49,16 @@ SPEC = {
         },
     },
 }
-# experiment, row, direction, metric, published, reproduced, spread, seeds, difference
+# experiment, row, direction, metric, published, reproduced, spread, error, seeds, difference
 NUMBERS = {
     "one": [
-        ("toy_sam", "SAM", "image-to-text", "mAP", 0.3, 0.25, 0.01, 2, -0.05),
-        ("toy_cca", f"CCA {HOSTILE}", "image-to-text", "mAP", "", 0.5, "", 1, ""),
-        ("", "=cited", "image-to-text", "mAP", 0.9, "", "", 0, ""),
+        ("toy_sam", "SAM", "image-to-text", "mAP", 0.3, 0.25, 0.01, 0.02, 2, -0.05),
+        ("toy_cca", f"CCA {HOSTILE}", "image-to-text", "mAP", "", 0.5, "", "", 1, ""),
+        ("", "=cited", "image-to-text", "mAP", 0.9, "", "", "", 0, ""),
     ],
     "two": [
-        ("toy_sam", "SAM", "text-to-image", "MedR", "", 3.0, 0.5, 2, ""),
-        ("toy_cca", f"CCA {HOSTILE}", "text-to-image", "MedR", "", 10.0, "", 1, ""),
+        ("toy_sam", "SAM", "text-to-image", "MedR", "", 3.0, 0.5, "", 2, ""),
+        ("toy_cca", f"CCA {HOSTILE}", "text-to-image", "MedR", "", 10.0, "", "", 1, ""),
     ],
 }
 
@@ -105,7 +105,14 @@ def test_numbers_are_those_of_the_tables(content):
     first, second, cited, *_ = content["numbers"]
     assert first == {
         **{"experiment": "toy_sam", "row": "SAM", "dataset": "toy", "direction": "image-to-text"},
-        **{"metric": "mAP", "published": 0.3, "reproduced": 0.25, "spread": 0.01, "seeds": 2},
+        **{
+            "metric": "mAP",
+            "published": 0.3,
+            "reproduced": 0.25,
+            "spread": 0.01,
+            "error": 0.02,
+            "seeds": 2,
+        },
         **{"difference": -0.05, "table": "one", "lower": False},
     }
     assert second["published"] is None
@@ -144,7 +151,9 @@ def test_the_page_stands_alone_and_no_text_of_it_is_markup(site):
 
 def test_numbers_that_are_none_are_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(NUMBERS, "two", [("", "a", "both", "rsum", float("nan"), "", "", 0, "")])
+    monkeypatch.setitem(
+        NUMBERS, "two", [("", "a", "both", "rsum", float("nan"), "", "", "", 0, "")]
+    )
     with pytest.raises(CrossmodalError, match="number that is none"):
         write_site(tmp_path)
 

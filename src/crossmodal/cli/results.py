@@ -9,6 +9,9 @@ from crossmodal.cli.arguments import Dataset, Output, Runs, Spec
 from crossmodal.cli.pipeline import PANEL
 
 app = typer.Typer()
+RunName = Annotated[
+    str, typer.Argument(metavar="RUN", help="<experiment>/seed<n>, or <experiment>: all its seeds.")
+]
 Run = Annotated[Path, typer.Argument(help="Embedding file of the run.")]
 
 
@@ -130,3 +133,23 @@ def merge(
     from crossmodal.steps.merge import merge as run
 
     run(page, metrics, tables)
+
+
+@app.command()
+def export(
+    run: RunName,
+    trec: Annotated[
+        bool, typer.Option("--trec", help="In the format of TREC, the default.")
+    ] = True,
+    output: Annotated[Path, typer.Option(help="Folder of the files.")] = Path("results/trec"),
+    depth: Annotated[
+        int, typer.Option(min=1, help="Number of documents listed for each query.")
+    ] = 1000,
+) -> None:
+    """Write the rankings of a run as run and qrels files of TREC, for ir-measures and ranx.
+
+    Metrics over the whole gallery, such as mAP, need a depth of all its documents.
+    """
+    from crossmodal.commands.export import export as run_export
+
+    run_export(run, output, depth)
