@@ -34,3 +34,4 @@ rule all:
     default_target: True
     input:
         "results/tables/all.md",
+        "results/tables/claims.md",

@@ -7,6 +7,7 @@
 rule evaluated:
     input:
         "results/tables/all.md",
+        "results/tables/claims.md",
 
 
 rule evaluate:
@@ -201,6 +202,29 @@ rule tabulate:
     shell:
         "printf %s {params.spec:q}"
         " | python -m crossmodal tabulate - {output.page:q} {output.numbers:q} {input.runs:q} 2>&1 | tee {log:q}"
+
+
+rule claims:
+    input:
+        runs=JOBS.claim_runs,
+        queries=JOBS.claim_queries,
+        data=[
+            local(f"src/crossmodal/published/{name}") for name in ("claims.yaml", "retrieval.csv")
+        ],
+    output:
+        page=report("results/tables/claims.md", category="Claims"),
+        numbers="results/tables/claims.csv",
+        figure=report("results/figures/claims.svg", category="Claims"),
+    log:
+        "logs/evaluate/claims.log",
+    localrule: True
+    conda:
+        "../envs/crossmodal.yaml"
+    params:
+        spec=JOBS.claims,
+    shell:
+        "printf %s {params.spec:q}"
+        " | python -m crossmodal claims - {output:q} {input.runs:q} 2>&1 | tee {log:q}"
 
 
 rule merge:

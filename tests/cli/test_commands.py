@@ -44,6 +44,10 @@ PAGE = {
 ELSEWHERE = ("--in", "holiday", "--split", "train", "--configfile", "mine.yaml")
 # command line -> the function that it calls, with its arguments in order
 CALLS = {
+    ("claims", JSON, "a.md", "a.csv", "a.svg", "0.json"): (
+        "steps.claims.claims",
+        [SPEC, Path("a.md"), Path("a.csv"), Path("a.svg"), [Path("0.json")]],
+    ),
     ("export", "toy/seed0", "--trec", "--output", "trec", "--depth", "5"): (
         "commands.export.export",
         ["toy/seed0", Path("trec"), 5],

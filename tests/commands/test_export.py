@@ -53,7 +53,9 @@ def test_ranx_agrees_with_the_metrics(exported, direction):
 
 def test_a_run_file_lists_each_query_to_the_depth(exported):
     export("toy", Path("short"), 3)
-    lines = [line.split() for line in Path("short/toy/seed0/image-to-text.run").open()]
+    lines = [
+        line.split() for line in Path("short/toy/seed0/image-to-text.run").read_text().splitlines()
+    ]
     assert [int(line[3]) for line in lines] == [1, 2, 3] * 24
     scores = [float(line[4]) for line in lines]
     assert all(scores[i] >= scores[i + 1] for i in range(72) if i % 3 < 2)
@@ -64,7 +66,7 @@ def test_white_space_in_ids_separates_no_columns(run_toy, tmp_path, monkeypatch)
     with h5py.File(run_toy().embeddings, "r+") as file:
         file["test/image/ids"][0] = b"a b"
     export("toy", Path("trec"), 1)
-    lines = [line.split() for line in (FOLDER / "image-to-text.run").open()]
+    lines = [line.split() for line in (FOLDER / "image-to-text.run").read_text().splitlines()]
     assert {len(line) for line in lines} == {6}
     assert lines[0][0] == "a%20b"
 

@@ -112,6 +112,22 @@ def tabulate(spec: Spec, output: Output, numbers: Output, runs: Runs) -> None:
 
 
 @app.command(rich_help_panel=PANEL)
+def claims(
+    spec: Spec,
+    output: Output,
+    numbers: Output,
+    figure: Output,
+    runs: Annotated[
+        list[Path] | None, typer.Argument(help="Metrics: <experiment>/seed<n>.json.")
+    ] = None,
+) -> None:
+    """Write the scorecard of the papers' claims, as Markdown, as CSV and as a forest plot."""
+    from crossmodal.steps.claims import claims as run
+
+    run(spec, output, numbers, figure, runs or [])
+
+
+@app.command(rich_help_panel=PANEL)
 def site(
     spec: Spec,
     output: Output,

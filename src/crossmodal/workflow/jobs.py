@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from crossmodal.config.claims import read_claims
 from crossmodal.config.published_numbers import papers
 from crossmodal.config.table import TRAINING
 from crossmodal.workflow.fit_jobs import FitJobs, Wildcards, job_spec
@@ -137,6 +138,26 @@ class Jobs(FitJobs):
     def merge(self, wildcards: Wildcards) -> str:
         """Merging depends on nothing but its inputs."""
         return job_spec("merge", {})
+
+    def claim_runs(self, wildcards: Wildcards) -> list[str]:
+        """Return the metrics of the suite's experiments that claims of the papers compare."""
+        return self._runs(self._claimed())
+
+    def claim_queries(self, wildcards: Wildcards) -> list[str]:
+        """Return the values per query beside those metrics."""
+        return [run.removesuffix(".json") + ".npz" for run in self.claim_runs(wildcards)]
+
+    def claims(self, wildcards: Wildcards) -> str:
+        """Return what the scorecard says of experiments."""
+        facts = {}
+        for name in self._claimed():
+            spec, fixed = self._experiment(name), self.params.is_deterministic(name)
+            facts[name] = {"label": spec.row(), "dataset": spec.dataset, "deterministic": fixed}
+        return job_spec("claims", {"experiments": facts})
+
+    def _claimed(self) -> list[str]:
+        named = {name for claim in read_claims() for pair in claim.measured for name in pair}
+        return [name for name in self.shown() if name in named]
 
     def site_inputs(self, wildcards: Wildcards) -> list[str]:
         """What the site of the suite shows: numbers, metrics, curves and examples."""
