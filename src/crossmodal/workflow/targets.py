@@ -26,7 +26,8 @@ def refuse_unknown(targets: Iterable[str], params: Params) -> None:
     for target in targets:
         for folder, section in NAMED.items():
             path = PurePath(target)
-            known = {*getattr(params, section)} | ({"all", "claims"} if section == "tables" else set())
+            further = {"all", "claims"} if section == "tables" else set()
+            known = {*getattr(params, section)} | further
             if path.is_relative_to(folder) and path != PurePath(folder):
                 name = path.relative_to(folder).parts[0].partition(".")[0]
                 if name not in known:
