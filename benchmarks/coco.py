@@ -33,6 +33,7 @@ from PIL import Image
 from torch import nn
 
 from crossmodal.config import params
+from crossmodal.config.fit import non_defaults
 from crossmodal.data.writer import Writer
 from crossmodal.features.activations import Activations
 from crossmodal.images.crops import Preparation
@@ -42,6 +43,7 @@ from crossmodal.repeatability import use_one_thread
 from crossmodal.steps.extract import extract
 from crossmodal.steps.train import train
 from crossmodal.workflow.job_costs import Costs
+from crossmodal.workflow.specs import ExtractSpec, TrainSpec
 
 EXPERIMENT, DATASET = "coco_fne_sh", "coco"
 READ_OUT = Activations._read_out
@@ -94,7 +96,7 @@ def extract_feature(spec, folder, name, tiny):
     if tiny:
         NETWORKS["vgg16"] = replace(NETWORKS["vgg16"], preparation=TINY)
         Activations._read_out = projected
-    threads = 8 if spec["plugin"] == "activations" else 1
+    threads = 8 if spec.plugin == "activations" else 1
     extract(spec, folder / f"{name}.h5", folder, folder, folder, threads)
 
 
@@ -130,8 +132,8 @@ def main():
     project, costs = params.read(Path("params.yaml")), Costs()
     sizes = project.dataset_of(DATASET).counts()
     sizes = {split: math.ceil(arguments.share * count) for split, count in sizes.items()}
-    job = project.fit_job(EXPERIMENT)
-    codes, words = (job["views"][m] for m in ("image", "text"))
+    job = project.fit(EXPERIMENT)
+    codes, words = (job.views[m] for m in ("image", "text"))
     (layers,) = project.feature_of(codes).of
     with TemporaryDirectory(dir=arguments.folder) as name:
         folder = Path(name)
@@ -140,7 +142,7 @@ def main():
         def extracted(feature, stage=None, folder=folder, tiny=True):
             plugin = project.plugin("features", feature)
             options = plugin["options"] | ({"weights": "random"} if feature == layers else {})
-            spec = {**plugin, "options": options, "code": "benchmark"}
+            spec = ExtractSpec(plugin=plugin["plugin"], options=options, code="benchmark")
             cost = costs.of("extract", f"{DATASET}/{feature}")
             report(stage or feature, cost, extract_feature, spec, folder, feature, tiny)
 
@@ -148,8 +150,8 @@ def main():
             extracted(feature)
         print(json.dumps({"disk GB": round(size_of(folder) / 1e9, 2)}), flush=True)
         (folder / f"{layers}.h5").unlink()
-        options = job["options"] | {"epochs": 1}
-        spec = {**job, "options": options, "code": "benchmark"}
+        options = job.options | {"epochs": 1}
+        spec = TrainSpec(**(non_defaults(job) | {"options": options}), code="benchmark")
         report(EXPERIMENT, costs.of("train", EXPERIMENT), fit, spec, folder, arguments.steps)
         shutil.rmtree(folder)
         make_dataset(folder, {"train": NETWORK_PICTURES}, 256)

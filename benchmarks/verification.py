@@ -19,13 +19,8 @@ from crossmodal.data.writer import Writer
 from crossmodal.io.files import sha256
 
 ITEMS, WIDTHS = 5_000, {"image": 4_096, "text": 1_000}
-SPEC = {
-    "plugin": "cca",
-    "options": {"dims": 10, "ridge": 0.1, "power": 0.0},
-    "search": {},
-    "views": {modality: modality for modality in WIDTHS},
-    "relevance": "category",
-}
+METHOD = {"plugin": "cca", "options": {"dims": 10, "ridge": 0.1, "power": 0.0}, "search": {}}
+DATA = {"views": {modality: modality for modality in WIDTHS}, "relevance": "category"}
 
 
 def plant(folder, features):
@@ -67,11 +62,11 @@ def main():
         views = sorted(features.glob("*.h5"))
         read = [folder / "items.csv", folder / "splits.csv", *views]
         where = ["--dataset", folder, "--features", features]
-        spec = json.dumps(SPEC)
+        fit, embedding = (json.dumps(part) for part in (METHOD | DATA, DATA))
         jobs = {
-            "train": ([spec, model, *where, "--weights", "none", "--seed", 0], read),
+            "train": ([fit, model, *where, "--weights", "none", "--seed", 0], read),
             "embed": (
-                [spec, embeddings, *where, "--model", model],
+                [embedding, embeddings, *where, "--model", model],
                 [*read, model, model.with_name("model.json")],
             ),
             "evaluate": (

@@ -1,6 +1,5 @@
 # Checks params.yaml; JOBS and REQUESTS answer what the rules ask of it.
 import os
-import re
 import sys
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ from crossmodal.config import params, plugins
 from crossmodal.config.overlays import naming, read_files
 from crossmodal.data.prepared import FILES
 from crossmodal.errors import CrossmodalError, explained
+from crossmodal.workflow.drawings import Drawings
 from crossmodal.workflow.experiments import refuse_missing_data
 from crossmodal.workflow.jobs import Jobs
 from crossmodal.workflow.requests import Requests
@@ -50,6 +50,7 @@ if PARAMS.mirror:
     os.environ.setdefault("CROSSMODAL_MIRROR", PARAMS.mirror)
 
 JOBS, REQUESTS = Jobs(PARAMS), Requests(PARAMS)
+DRAWINGS = Drawings(JOBS)
 with reporting():
     refuse_missing_data(PARAMS, JOBS.datasets())
 LIGHT = {"mem_mb": 2000, "runtime": 60, "gpu": 0}  # what a job without training asks for
@@ -61,14 +62,14 @@ wildcard_constraints:
     feature="|".join(PARAMS.features),
     experiment="|".join(PARAMS.experiments),
     table="|".join(PARAMS.tables),
-    figure="|".join(PARAMS.figures) or "none",
+    drawing=DRAWINGS.pattern(),
     seed=r"\d+",
 
 
-def figure(path, kind):
-    """A figure of the report, labelled with the wildcards of its path."""
-    labels = {name: f"{{{name}}}" for name in re.findall(r"{(\w+)}", path)}
-    return report(path, category="Figures", subcategory=kind, labels=labels)
+def figure(path):
+    """A figure of the report, by its kind."""
+    labels = {"figure": "{drawing}"}
+    return report(path, category="Figures", subcategory=DRAWINGS.kind, labels=labels)
 
 
 def table(path, kind):

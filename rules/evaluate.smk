@@ -112,73 +112,23 @@ rule average_curves:
         " 2>&1 | tee {log:q}"
 
 
-rule draw_curves:
+rule draw:
     input:
-        JOBS.table_curves,
+        DRAWINGS.inputs,
     output:
-        figure("results/figures/{table}/learning.svg", "Learning curves"),
-        figure("results/figures/{table}/precision_scope.svg", "Precision-scope curves"),
+        figure("results/figures/{drawing}.svg"),
+        "results/figures/{drawing}.csv",
     log:
-        "logs/evaluate/{table}/curves.log",
+        "logs/evaluate/figures/{drawing}.log",
     conda:
         "../envs/crossmodal.yaml"
     resources:
         **LIGHT,
     params:
-        command="draw_curves",
-        spec=JOBS.draw_curves,
+        spec=DRAWINGS.draw,
     shell:
         "printf %s {params.spec:q}"
-        " | python -m crossmodal {params.command:q} - {output:q} {input:q} 2>&1 | tee {log:q}"
-
-
-use rule draw_curves as draw_figure with:
-    input:
-        JOBS.figure_inputs,
-    output:
-        figure("results/figures/{figure}.svg", "Options and training"),
-        "results/figures/{figure}.csv",
-    log:
-        "logs/evaluate/{figure}.figure.log",
-    params:
-        command="draw_figure",
-        spec=JOBS.draw_figure,
-
-
-use rule draw_curves as draw_map with:
-    input:
-        JOBS.map_inputs,
-    output:
-        figure("results/figures/{table}/map.svg", "Maps"),
-    log:
-        "logs/evaluate/{table}/map.log",
-    params:
-        command="draw_map",
-        spec=JOBS.draw_map,
-
-
-use rule draw_curves as draw_margins with:
-    input:
-        "models/{experiment}/seed0/curve.csv",
-    output:
-        figure("results/figures/margins/{experiment}.svg", "Margins"),
-    log:
-        "logs/evaluate/{experiment}/margins.log",
-    params:
-        command="draw_margins",
-        spec=JOBS.draw_margins,
-
-
-use rule draw_curves as draw_similarity with:
-    input:
-        "embeddings/{experiment}/seed0.h5",
-    output:
-        figure("results/figures/similarity/{experiment}.svg", "Similarity of test items"),
-    log:
-        "logs/evaluate/{experiment}/similarity.log",
-    params:
-        command="draw_similarity",
-        spec=JOBS.draw_similarity,
+        " | python -m crossmodal draw - {output:q} {input:q} 2>&1 | tee {log:q}"
 
 
 rule tabulate:

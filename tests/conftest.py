@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from crossmodal.config.fit import non_defaults
 from crossmodal.data.feature_file import write_features
 from crossmodal.data.prepared import Prepared
 from crossmodal.data.split import Split, View
@@ -14,6 +15,7 @@ from crossmodal.data.writer import Writer
 from crossmodal.steps.embed import embed
 from crossmodal.steps.evaluate import evaluate
 from crossmodal.steps.train import train
+from crossmodal.workflow.specs import EmbedSpec, EvaluateSpec, TrainSpec
 from tests.team import Team
 
 SIZES = {"train": 40, "validation": 20, "test": 24}
@@ -21,13 +23,11 @@ CATEGORIES = 3
 CAPTIONS = 2
 CCA = {
     "plugin": "cca",
-    "code": "0123",
     "options": {"dims": 4, "ridge": 0.0, "power": 1.0},
     "search": {"dims": [5, 3]},
 }
 RIDGE = {
     "plugin": "ridge",
-    "code": "0123",
     "options": {"penalty": 0.01, "whitening": 0.0},
     "search": {},
 }
@@ -122,14 +122,15 @@ def run_toy(planted):
     The method is CCA, which wants categories, or ridge where there are none.
     """
 
-    def run(labelled=True, views=VIEWS, **said):
+    def run(labelled=True, views=VIEWS, **changes):
         data = planted(labelled)
-        spec = (CCA if labelled else RIDGE) | {"views": views, "relevance": "category"} | said
+        spec = EmbedSpec(views=views, relevance="category", code="0123", **changes)
+        fit = TrainSpec(**(CCA if labelled else RIDGE), **non_defaults(spec))
         model = Path("models/toy/seed0/model.safetensors")
         embeddings, metrics = Path("embeddings/toy/seed0.h5"), Path("results/runs/toy/seed0.json")
-        train(spec, model, data.folder, data.features, Path("weights"), seed=0)
+        train(fit, model, data.folder, data.features, Path("weights"), seed=0)
         embed(spec, embeddings, data.folder, data.features, model)
-        evaluate(spec, metrics, embeddings, seed=0)
+        evaluate(EvaluateSpec(code="0123"), metrics, embeddings, seed=0)
         return SimpleNamespace(
             spec=spec, data=data, model=model, embeddings=embeddings, metrics=metrics
         )

@@ -31,6 +31,7 @@ from crossmodal.io.sound_files import read_speech
 from crossmodal.learning.method import Run
 from crossmodal.models.model_folder import read_model, write_model
 from crossmodal.steps.prepare import prepare
+from crossmodal.workflow.specs import PrepareSpec
 
 CASES = int(os.environ.get("CROSSMODAL_FUZZ_CASES", "130"))  # of each kind of file
 SECONDS = 10  # of processor time, after which a case counts as hanging
@@ -141,7 +142,7 @@ def read_flickr8k(path, whole):
     before = sorted(output.glob("*"))
     try:
         options = {"speech": "none", "classes": False}
-        prepare({"plugin": "flickr8k", "options": options}, path.parent, output)
+        prepare(PrepareSpec(plugin="flickr8k", options=options), path.parent, output)
     except CrossmodalError:
         assert sorted(output.glob("*")) == before
         raise

@@ -17,6 +17,7 @@ from PIL import Image
 from safetensors.torch import save_file
 
 import crossmodal
+from crossmodal.config.fit import non_defaults
 from crossmodal.data.feature_reader import read_features
 from crossmodal.data.prepared import Prepared
 from crossmodal.data.writer import Writer
@@ -26,6 +27,7 @@ from crossmodal.pretrained.backbones import random_network
 from crossmodal.steps.embed import embed
 from crossmodal.steps.extract import extract
 from crossmodal.steps.train import train
+from crossmodal.workflow.specs import EmbedSpec, ExtractSpec, TrainSpec
 from tests.methods import test_cmolrs, test_matchmap, test_multimodal_embedding, test_sam, test_vase
 
 RATE = 16_000
@@ -125,13 +127,13 @@ def make_studio(root, models, names=tuple(FEATURES)):
         save_file(random_network("squeezenet1_1", seed=1).state_dict(), weights / WEIGHTS)
         for name in names:
             plugin, options = FEATURES[name]
-            spec = {"plugin": plugin, "options": options, "code": ""}
+            spec = ExtractSpec(plugin=plugin, options=options)
             extract(spec, features / f"{name}.h5", dataset, features, weights)
         for name, (plugin, views, options) in models.items():
-            spec = {"plugin": plugin, "options": options, "search": {}, "code": ""}
-            spec |= {"views": views, "relevance": "category"}
+            spec = EmbedSpec(views=views, relevance="category")
+            fit = TrainSpec(plugin=plugin, options=options, search={}, **non_defaults(spec))
             model = root / "models" / name / "model.safetensors"
-            train(spec, model, dataset, features, weights, seed=0)
+            train(fit, model, dataset, features, weights, seed=0)
             embed(spec, root / f"{name}.h5", dataset, features, model)
         yield SimpleNamespace(root=root, dataset=Prepared(dataset), features=features)
 

@@ -67,7 +67,7 @@ from crossmodal.training.processes import broadcast_from_first, joined
 from crossmodal.repeatability import use_deterministic_algorithms
 use_deterministic_algorithms(None)
 with joined():
-    broadcast_from_first(lambda: provenance({}, {}))
+    broadcast_from_first(lambda: provenance("", {}))
 print("torch" in sys.modules)
 """
 

@@ -16,6 +16,7 @@ from crossmodal.config.params import Params
 from crossmodal.io.files import read_json, write_json, write_text
 from crossmodal.steps.tabulate import tabulate
 from crossmodal.workflow.jobs import Jobs
+from crossmodal.workflow.report_specs import TabulateSpec
 
 UNREAD = ("precision_scope", "precision_by_chance")  # tables show no curves
 
@@ -30,7 +31,7 @@ def make_table(params: Params, name: str) -> str | None:
     runs = _runs(params, name)
     if not runs:
         return None
-    spec = json.loads(Jobs(params).tabulate(SimpleNamespace(table=name)))
+    spec = TabulateSpec.from_json(Jobs(params).tabulate(SimpleNamespace(table=name)))
     with TemporaryDirectory() as temporary:
         folder = Path(temporary)
         paths = [folder / path for path in runs]

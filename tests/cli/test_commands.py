@@ -2,7 +2,6 @@
 
 import errno
 import importlib.metadata
-import json
 import os
 import signal
 import subprocess
@@ -18,18 +17,50 @@ from typer.testing import CliRunner
 import crossmodal
 from crossmodal import cli
 from crossmodal.cli import arguments
+from crossmodal.config.table import Table
 from crossmodal.errors import CrossmodalError
 from crossmodal.search.searcher import Place
+from crossmodal.workflow.report_specs import (
+    ClaimsSpec,
+    DrawSpec,
+    ExamplesSpec,
+    Margins,
+    SiteSpec,
+    TabulateSpec,
+)
+from crossmodal.workflow.specs import (
+    EmbedSpec,
+    EvaluateSpec,
+    ExtractSpec,
+    PrepareSpec,
+    TrainSpec,
+)
 
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(crossmodal.__file__).parents[1])}
 ROOT = Path(__file__).parents[2]
 COMMANDS = typer.main.get_command(cli.app).commands
-SPEC = {"plugin": "cca", "options": {"dims": 3}}
-JSON = json.dumps(SPEC)
+PLUGIN = {"plugin": "cca", "options": {"dims": 3}}
+DATA = {"views": {"image": "fc7", "text": "bow"}, "relevance": "category"}
+TABLE = Table(title="Toy", experiments=["toy"], metrics=["mAP"])
+PARTS = {"deterministic": [], "departures": [], "figures": {}}
+SPECS = {
+    "prepare": PrepareSpec(**PLUGIN),
+    "extract": ExtractSpec(**PLUGIN, code="0123"),
+    "train": TrainSpec(**PLUGIN, **DATA, search={}),
+    "embed": EmbedSpec(**DATA),
+    "evaluate": EvaluateSpec(fit="0123"),
+    "evaluate_posteriors": EmbedSpec(**DATA),
+    "evaluate_intra_modal": EvaluateSpec(fit="0123"),
+    "show_examples": ExamplesSpec(labels=["CCA"], dataset="toy", relevance="category"),
+    "draw": DrawSpec(drawing=Margins(title="Toy")),
+    "tabulate": TabulateSpec(table=TABLE, experiments={}, **PARTS),
+    "claims": ClaimsSpec(experiments={}),
+    "site": SiteSpec(suite="demo", suites={}, papers=[], tables={}, experiments={}),
+}
+JSON = {name: spec.to_json() for name, spec in SPECS.items()}
 PARAMS, WEIGHTS, MODEL = Path("params.yaml"), Path("data/raw/weights"), Path("model")
 INPUTS = ("--dataset", "data", "--features", "of")
-OPENED = [SPEC, Path("out"), Path("data"), Path("of")]
-RUN = [SPEC, Path("out"), Path("a.h5"), 3]
+OPENED = [Path("out"), Path("data"), Path("of")]
 FILES = [Path("a"), Path("b")]
 QUERY = {
     "place": Place(Path("holiday"), "train", PARAMS, [Path("mine.yaml")]),
@@ -44,9 +75,9 @@ PAGE = {
 ELSEWHERE = ("--in", "holiday", "--split", "train", "--configfile", "mine.yaml")
 # command line -> the function that it calls, with its arguments in order
 CALLS = {
-    ("claims", JSON, "a.md", "a.csv", "a.svg", "0.json"): (
+    ("claims", JSON["claims"], "a.md", "a.csv", "a.svg", "0.json"): (
         "steps.claims.claims",
-        [SPEC, Path("a.md"), Path("a.csv"), Path("a.svg"), [Path("0.json")]],
+        [SPECS["claims"], Path("a.md"), Path("a.csv"), Path("a.svg"), [Path("0.json")]],
     ),
     ("export", "toy/seed0", "--trec", "--output", "trec", "--depth", "5"): (
         "commands.export.export",
@@ -100,47 +131,63 @@ CALLS = {
     ),
     ("download", "toy", "a.mat"): ("steps.download.download", ["toy", Path("a.mat")]),
     ("weights", "raw/w"): ("steps.weights.weights", [Path("raw/w")]),
-    ("prepare", JSON, "out", "--raw", "raw"): (
+    ("prepare", JSON["prepare"], "out", "--raw", "raw"): (
         "steps.prepare.prepare",
-        [SPEC, Path("raw"), Path("out")],
+        [SPECS["prepare"], Path("raw"), Path("out")],
     ),
-    ("extract", JSON, "out", *INPUTS, "--weights", "nets", "--threads", "2"): (
+    ("extract", JSON["extract"], "out", *INPUTS, "--weights", "nets", "--threads", "2"): (
         "steps.extract.extract",
-        [*OPENED, Path("nets"), 2],
+        [SPECS["extract"], *OPENED, Path("nets"), 2],
     ),
-    ("train", JSON, "out", *INPUTS, "--weights", "nets", "--seed", "3", "--threads", "8"): (
+    (
+        "train",
+        JSON["train"],
+        "out",
+        *INPUTS,
+        "--weights",
+        "nets",
+        "--seed",
+        "3",
+        "--threads",
+        "8",
+    ): (
         "steps.train.train",
-        [*OPENED, Path("nets"), 3, 8],
+        [SPECS["train"], *OPENED, Path("nets"), 3, 8],
     ),
-    ("embed", JSON, "out", *INPUTS, "--model", "model"): ("steps.embed.embed", [*OPENED, MODEL]),
-    ("evaluate_posteriors", JSON, "out", *INPUTS, "--model", "model"): (
+    ("embed", JSON["embed"], "out", *INPUTS, "--model", "model"): (
+        "steps.embed.embed",
+        [SPECS["embed"], *OPENED, MODEL],
+    ),
+    ("evaluate_posteriors", JSON["evaluate_posteriors"], "out", *INPUTS, "--model", "model"): (
         "steps.evaluate_posteriors.evaluate_posteriors",
-        [*OPENED, MODEL],
+        [SPECS["evaluate_posteriors"], *OPENED, MODEL],
     ),
     **{
-        (name, JSON, "out", "--embeddings", "a.h5", "--seed", "3"): (f"steps.{name}.{name}", RUN)
+        (name, JSON[name], "out", "--embeddings", "a.h5", "--seed", "3"): (
+            f"steps.{name}.{name}",
+            [SPECS[name], Path("out"), Path("a.h5"), 3],
+        )
         for name in ("evaluate", "evaluate_intra_modal")
     },
-    ("show_examples", JSON, "out", "a", "b", "--dataset", "data"): (
+    ("show_examples", JSON["show_examples"], "out", "a", "b", "--dataset", "data"): (
         "steps.show_examples.show_examples",
-        [SPEC, Path("out"), FILES, Path("data")],
+        [SPECS["show_examples"], Path("out"), FILES, Path("data")],
     ),
     ("average_curves", "learning", "precision", "a", "b", "--models", "models"): (
         "steps.average_curves.average_curves",
         [Path("learning"), Path("precision"), FILES, Path("models")],
     ),
     **{
-        (name, JSON, "first", "second", "a", "b"): (
+        (name, JSON[name], "first", "second", "a", "b"): (
             f"steps.{name}.{name}",
-            [SPEC, Path("first"), Path("second"), FILES],
+            [SPECS[name], Path("first"), Path("second"), FILES],
         )
-        for name in ("draw_curves", "draw_figure", "tabulate")
+        for name in ("draw", "tabulate")
     },
-    ("draw_map", JSON, "out", "a", "b"): ("steps.draw_map.draw_map", [SPEC, Path("out"), *FILES]),
-    **{
-        (name, JSON, "out", "in"): (f"steps.{name}.{name}", [SPEC, Path("out"), Path("in")])
-        for name in ("draw_margins", "draw_similarity", "site")
-    },
+    ("site", JSON["site"], "out", "in"): (
+        "steps.site.site",
+        [SPECS["site"], Path("out"), Path("in")],
+    ),
     ("merge", "all.md", "all.json", "a", "b"): (
         "steps.merge.merge",
         [Path("all.md"), Path("all.json"), FILES],
@@ -178,8 +225,8 @@ def test_help_lists_commands():
     people, steps = result.output.split("Steps of the workflow")
     assert [name for name in COMMANDS if name not in result.output] == []
     assert "describe" in people
-    assert "draw_curves" not in people
-    assert "draw_curves" in steps
+    assert "show_examples" not in people
+    assert "show_examples" in steps
     assert invoke().output.strip() == result.output.strip()
 
 
@@ -317,12 +364,18 @@ def test_system_error_with_advice(monkeypatch, capsys, error, advice):
     assert message.endswith("run the same command again\n")
 
 
-@pytest.mark.parametrize("spec", ["", "{", "cca"])
-def test_spec_without_json_refused(monkeypatch, spec):
-    monkeypatch.setattr("crossmodal.steps.prepare.prepare", lambda *_: None)
-    result = invoke("prepare", spec, "out", "--raw", "raw")
-    assert result.exit_code == 2
-    assert "SPEC" in result.output
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        *((text, "SPEC: Invalid JSON") for text in ("", "{", "cca")),
+        ("{}", "SPEC.plugin: Field required"),
+        ('{"plugin": 3, "options": {}}', "SPEC.plugin: Input should be a valid string"),
+        ('{"plugin": "cca", "options": {}, "a": 1}', "SPEC.a: Extra inputs are not permitted"),
+    ],
+)
+def test_wrong_spec_refused(monkeypatch, capsys, spec, message):
+    assert main(monkeypatch, "prepare", spec, "out", "--raw", "raw") == 1
+    assert capsys.readouterr().err.startswith(f"error: {message}")
 
 
 def test_module_fails_without_traceback(tmp_path):

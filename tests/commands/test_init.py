@@ -19,6 +19,7 @@ from crossmodal.config import params
 from crossmodal.data.prepared import Prepared
 from crossmodal.errors import CrossmodalError
 from crossmodal.steps.prepare import prepare
+from crossmodal.workflow.specs import PrepareSpec
 from tests.project_params import PATH
 
 SECTIONS = ("datasets", "experiments", "tables")
@@ -348,7 +349,7 @@ def test_files_of_any_name_are_read_by_prepare(begin, tmp_path):
     assert "left out:\n  nothing\n" in printed
     options = yaml.safe_load(Path("holiday.yaml").read_text())["datasets"]["holiday"]
     del options["plugin"]
-    prepare({"plugin": "folder", "options": options}, Path("unread"), Path("prepared"))
+    prepare(PrepareSpec(plugin="folder", options=options), Path("unread"), Path("prepared"))
     prepared = Prepared("prepared")
     images = {path.read_bytes() for path in (tmp_path / "holiday").rglob("*.png")}
     assert {prepared.read(item.image) for item in prepared.items} == images

@@ -17,6 +17,7 @@ from crossmodal.io.snapshots import Snapshot
 from crossmodal.models.model_folder import read_model
 from crossmodal.steps.extract import extract
 from crossmodal.steps.train import train
+from crossmodal.workflow.specs import ExtractSpec, TrainSpec
 from tests.methods.test_cmolrs import OPTIONS, SHARED
 
 ROOT = Path(__file__).parents[2]
@@ -56,11 +57,13 @@ def write(name, kinds=KINDS, seed=0, width=8):
 def fit(method, name="toy"):
     folder, features = Path("data/prepared") / name, Path("features")
     for feature, spec in FEATURES.items():
-        extract(spec, features / f"{feature}.h5", folder, features, WEIGHTS)
+        extract(ExtractSpec(**spec), features / f"{feature}.h5", folder, features, WEIGHTS)
     views = {"image": "matrix", "text": "bow"}
-    spec = {"plugin": method, "options": METHODS[method], "search": {}, "views": views}
+    spec = TrainSpec(
+        plugin=method, options=METHODS[method], search={}, views=views, relevance="category"
+    )
     model = Path("models") / method / "seed0/model.safetensors"
-    train(spec | {"relevance": "category"}, model, folder, features, WEIGHTS, 0)
+    train(spec, model, folder, features, WEIGHTS, 0)
     return model.parent
 
 

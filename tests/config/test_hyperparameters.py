@@ -134,14 +134,14 @@ def read(text):
 
 def deviating(experiment, found):
     """Parameters that no value of an experiment's options, or of its search, agrees with."""
-    spec, job = PARAMS.experiments[experiment], PARAMS.fit_job(experiment)
+    spec, job = PARAMS.experiments[experiment], PARAMS.fit(experiment)
     options = OPTIONS[spec.published.paper]
-    said = job["options"] | {"seeds": spec.seeds}
+    said = job.options | {"seeds": spec.seeds}
     return {
         parameter
         for parameter, text in found.items()
         if parameter in options
-        and read(text).isdisjoint(job["search"].get(options[parameter], [said[options[parameter]]]))
+        and read(text).isdisjoint(job.search.get(options[parameter], [said[options[parameter]]]))
     }
 
 
@@ -156,7 +156,7 @@ def named(paper, plugin, *tables):
     return [
         e
         for e, source in sources.items()
-        if source and source.paper == paper and PARAMS.fit_job(e)["plugin"] == plugin
+        if source and source.paper == paper and PARAMS.fit(e).plugin == plugin
     ]
 
 
@@ -254,9 +254,9 @@ def test_a_grid_has_the_values_that_were_tried(paper, method, parameter, group, 
 
 @pytest.mark.parametrize("experiment", PARAMS.tables["flickr8k_pipelines"].experiments)
 def test_a_grid_of_rates_goes_beyond_the_best_that_was_found(experiment):
-    job = PARAMS.fit_job(experiment)
-    ((option, rates),) = job["search"].items()
-    best = job["options"][option]
+    job = PARAMS.fit(experiment)
+    ((option, rates),) = job.search.items()
+    best = job.options[option]
     assert option.endswith("rate")
     assert rates == sorted(rates)
     assert rates[0] < best < rates[-1]
@@ -266,8 +266,8 @@ def test_a_grid_of_rates_goes_beyond_the_best_that_was_found(experiment):
 @pytest.mark.parametrize("embedding", ["fc7", "fne", "fne_z"])
 @pytest.mark.parametrize(("alone", "both"), [("sh", "ph"), ("soe", "poe")])
 def test_the_small_curricula_are_the_sum_until_its_rate_falls(embedding, alone, both):
-    jobs = [PARAMS.fit_job(f"flickr8k_{embedding}_{name}") for name in (alone, both)]
-    first, then = (job["options"] for job in jobs)
+    jobs = [PARAMS.fit(f"flickr8k_{embedding}_{name}") for name in (alone, both)]
+    first, then = (job.options for job in jobs)
     assert then["learning_rate"] == first["learning_rate"]
     assert then["epochs"] == first["drop_epoch"]
     assert then["epochs"] + then["finetuning_epochs"] == first["epochs"]

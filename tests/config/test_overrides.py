@@ -28,7 +28,7 @@ def own(tmp_path):
 
 
 def jobs(read):
-    return {name: read.fit_job(name) for name in read.experiments}
+    return {name: read.fit(name) for name in read.experiments}
 
 
 def changed(folder, overrides):
@@ -56,7 +56,7 @@ def test_one_leaf_of_every_method_changes_it_and_what_inherits_it_alone(own):
             options |= said | ({leaves[method]: values[method]} if method in leaves else {})
         options |= spec.options | spec.set_by_grid()
         expected = {k: v for k, v in options.items() if k not in ("base", *sections.NAMES)}
-        assert found.get(name, PARAMS.fit_job(name))["options"] == expected
+        assert found.get(name, PARAMS.fit(name)).options == expected
 
 
 def test_one_leaf_of_every_group_changes_its_rows_and_no_other(own):
@@ -74,8 +74,8 @@ def test_one_leaf_of_every_group_changes_its_rows_and_no_other(own):
     for name in PARAMS.experiments:
         said = {address for address, _ in PARAMS.layers_of(name)}
         expected = {f"by_{g}" for g, row in rows.items() if f"experiments.{g}.rows.{row}" in said}
-        job = found.get(name, PARAMS.fit_job(name))
-        assert {option for option in job["options"] if option.startswith("by_")} == expected
+        job = found.get(name, PARAMS.fit(name))
+        assert {option for option in job.options if option.startswith("by_")} == expected
 
 
 def leaf(content, *address):
@@ -106,7 +106,7 @@ def test_an_override__one_line_of_its_file(own, path):
 def test_an_experiment_of_a_group_can_be_changed_by_its_name(own):
     override = "+experiments.flickr8k_fc7_sh.options.epochs=3"
     found = changed(own, {"experiments/fne.yaml": [override]})
-    assert {name: job["options"]["epochs"] for name, job in found.items()} == {"flickr8k_fc7_sh": 3}
+    assert {name: job.options["epochs"] for name, job in found.items()} == {"flickr8k_fc7_sh": 3}
 
 
 def test_an_address_that_does_not_exist_is_refused(own):

@@ -241,7 +241,7 @@ def test_an_experiment_may_have_its_own_number_of_seeds(own, seeds):
 
 def test_a_method_without_randomness_runs_once():
     assert params.parse(changed(f"{EXPERIMENT}/seeds", 5)).seeds_of("wiki_cca") == range(1)
-    drawn = {name for name in PARAMS.experiments if PARAMS.fit_job(name)["plugin"] == "lrbs"}
+    drawn = {name for name in PARAMS.experiments if PARAMS.fit(name).plugin == "lrbs"}
     assert {name for name in drawn if len(PARAMS.seeds_of(name)) > 1} == {"nuswide_lrbs"}
 
 

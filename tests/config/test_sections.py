@@ -2,6 +2,7 @@ import pytest
 import yaml
 
 from crossmodal.config import params
+from crossmodal.config.fit import non_defaults
 from tests.config.small_params import DIMS, EXPERIMENT, VALID, changed, message
 
 
@@ -38,7 +39,7 @@ def test_a_grid_is_an_experiment_per_combination_wherever_it_is_named():
     names = ["wiki_cca-0_0-5", "wiki_cca-0_0-7", "wiki_cca-2_0-5", "wiki_cca-2_0-7"]
     for found in (read.experiments, read.shown_in("wiki"), read.figures["dims"].experiments):
         assert list(found) == names
-    assert read.fit_job(names[1])["options"] == {"dims": 7, "ridge": 0.0, "power": 0.0}
+    assert read.fit(names[1]).options == {"dims": 7, "ridge": 0.0, "power": 0.0}
     assert read.experiments[names[2]].row() == "CCA, power 2.0, dims 5"
     assert read.experiments[names[2]].row("dims") == "CCA, power 2.0"
 
@@ -75,7 +76,7 @@ def test_two_experiments_of_one_name_are_refused():
 
 def test_a_fit_takes_the_options_of_its_experiment_before_those_of_its_method():
     read = params.parse(yaml.safe_load(VALID))
-    assert read.fit_job("wiki_cca") == {
+    assert non_defaults(read.fit("wiki_cca")) == {
         "plugin": "cca",
         "options": {"dims": 10, "ridge": 0.0, "power": 0.0},
         "search": {"dims": [7, 8]},
@@ -86,11 +87,11 @@ def test_a_fit_takes_the_options_of_its_experiment_before_those_of_its_method():
 
 
 def test_a_fit_depends_on_nothing_but_its_own_keys():
-    before = params.parse(yaml.safe_load(VALID)).fit_job("wiki_cca")
+    before = params.parse(yaml.safe_load(VALID)).fit("wiki_cca")
     for path, value in [
         ("seeds", 9),
         (f"{EXPERIMENT}/label", "Other"),
         ("methods/ridge", {"penalty": 1.0, "whitening": 0.0}),
         ("tables/wiki/metrics", ["R@1"]),
     ]:
-        assert params.parse(changed(path, value)).fit_job("wiki_cca") == before
+        assert params.parse(changed(path, value)).fit("wiki_cca") == before

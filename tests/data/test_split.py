@@ -3,6 +3,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from crossmodal.data.changes import Changes
 from crossmodal.data.feature_file import Ragged, write_features
 from crossmodal.data.prepared import Prepared
 from crossmodal.data.split import Split, View, label_names, load_split
@@ -128,7 +129,7 @@ def test_items_of_some_classes_keep_all_their_labels(tmp_path, protocol, names):
     path = tmp_path / "view.h5"
     write_features(path, list("caebdf"), list("caebdf"), [np.zeros((6, 2), np.float32)], {})
     dataset, changes = Prepared(tmp_path / "more"), {"classes": ["dog", "bird"]}
-    split = load_split(dataset, {"image": path}, "train", protocol, changes)
+    split = load_split(dataset, {"image": path}, "train", protocol, Changes(**changes))
     assert (split.items, list(split.label_names)) == (["c", "e"], names)
     assert split.labels.sum() == (5 if protocol == "labels" else 2)
     assert label_names(dataset, protocol, ["cat"]) == (

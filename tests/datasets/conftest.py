@@ -5,6 +5,7 @@ import pytest
 from crossmodal.data.prepared import Prepared
 from crossmodal.errors import CrossmodalError
 from crossmodal.steps.prepare import prepare
+from crossmodal.workflow.specs import PrepareSpec
 from tests.datasets import layouts
 
 
@@ -32,7 +33,7 @@ def small(tmp_path, monkeypatch, rng):
         layout.make(raw, rng)
 
         def run(**options):
-            spec = {"plugin": name, "options": layout.DATASETS.get(name, {}) | options}
+            spec = PrepareSpec(plugin=name, options=layout.DATASETS.get(name, {}) | options)
             prepare(spec, raw, tmp_path / "prepared")
             return Prepared(tmp_path / "prepared")
 

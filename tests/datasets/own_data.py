@@ -9,6 +9,7 @@ from PIL import Image
 
 from crossmodal.data.prepared import Prepared
 from crossmodal.steps.prepare import prepare
+from crossmodal.workflow.specs import PrepareSpec
 
 OPTIONS = {"csv": "mine/items.csv", "validation": 0.2, "test": 0.1, "seed": 0}
 OPTIONS |= {"duplicates": "refuse"}
@@ -55,5 +56,7 @@ def many(count, captions=1):
 
 
 def run(**options):
-    prepare({"plugin": "folder", "options": OPTIONS | options}, Path("unread"), Path("prepared"))
+    prepare(
+        PrepareSpec(plugin="folder", options=OPTIONS | options), Path("unread"), Path("prepared")
+    )
     return Prepared("prepared")

@@ -14,6 +14,7 @@ from crossmodal.datasets import flickr8k
 from crossmodal.datasets.flickr8k import Flickr8k
 from crossmodal.io.archives import Archive
 from crossmodal.steps.prepare import prepare
+from crossmodal.workflow.specs import PrepareSpec
 
 SPLITS = {"train": 3, "validation": 1, "test": 2}
 LISTS = {"train": "trainImages", "validation": "devImages", "test": "testImages"}
@@ -69,7 +70,7 @@ def write_images(raw, files=(*FILES, UNLISTED)):
 
 def run(raw, tmp_path, speech="none", classes=False):
     options = {"speech": speech, "classes": classes}
-    prepare({"plugin": "flickr8k", "options": options}, raw, tmp_path / "prepared")
+    prepare(PrepareSpec(plugin="flickr8k", options=options), raw, tmp_path / "prepared")
     return Prepared(tmp_path / "prepared")
 
 

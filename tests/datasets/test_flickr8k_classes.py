@@ -11,6 +11,7 @@ from crossmodal.datasets import _flickr8k_classes, flickr8k
 from crossmodal.datasets._flickr8k_classes import LARGEST, WORDS, classes
 from crossmodal.io.archives import Archive
 from crossmodal.steps.prepare import prepare
+from crossmodal.workflow.specs import PrepareSpec
 
 OPTIONS = {"speech": "none", "classes": True}
 OTHERS = ("Two men talk .", "It is warm .", "A red wall .", "People wait .", "Children laugh .")
@@ -110,7 +111,7 @@ def test_real_classes_have_25_to_200_photographs_and_are_those_of_the_list(raw):
 
 @pytest.mark.real
 def test_the_real_dataset_has_five_captions_and_one_class_for_each_photograph(raw, tmp_path):
-    prepare({"plugin": "flickr8k", "options": OPTIONS}, raw, tmp_path / "prepared")
+    prepare(PrepareSpec(plugin="flickr8k", options=OPTIONS), raw, tmp_path / "prepared")
     dataset = Prepared(tmp_path / "prepared")
     expected = plugins.make("datasets", "flickr8k", OPTIONS, "datasets.flickr8k").counts()
     assert Counter(dataset.splits.values()) == expected

@@ -7,6 +7,7 @@ from crossmodal.config import plugins
 from crossmodal.data.prepared import Prepared
 from crossmodal.errors import CrossmodalError
 from crossmodal.steps.prepare import prepare
+from crossmodal.workflow.specs import PrepareSpec
 from tests.datasets import layouts
 from tests.datasets.layouts import nuswide as layout
 
@@ -38,7 +39,7 @@ def raw(published, small, tmp_path):
 
 
 def run(raw, folder, entry="nuswide_81", **changes):
-    prepare({"plugin": "nuswide", "options": layout.DATASETS[entry] | changes}, raw, folder)
+    prepare(PrepareSpec(plugin="nuswide", options=layout.DATASETS[entry] | changes), raw, folder)
     return Prepared(folder)
 
 

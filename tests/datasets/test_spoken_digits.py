@@ -14,6 +14,7 @@ from crossmodal.learning.method import Run
 from crossmodal.learning.selection import selection_score
 from crossmodal.steps.extract import extract
 from crossmodal.steps.prepare import prepare
+from crossmodal.workflow.specs import ExtractSpec, PrepareSpec
 from tests.project_params import PARAMS
 
 VIEWS = {"text": "bow_item", "speech": "logmel_statistics"}
@@ -38,10 +39,16 @@ def digits(tmp_path, monkeypatch):
 @pytest.mark.real
 @pytest.mark.usefixtures("digits")
 def test_cca_finds_spoken_words_by_text_and_back():
-    prepare({"plugin": "folder", "options": OPTIONS}, Path("raw"), Path("data"))
+    prepare(PrepareSpec(plugin="folder", options=OPTIONS), Path("raw"), Path("data"))
     files = {modality: Path("features") / f"{name}.h5" for modality, name in VIEWS.items()}
     for name, path in zip(VIEWS.values(), files.values(), strict=True):
-        extract(PARAMS.plugin("features", name), path, Path("data"), path.parent, Path("weights"))
+        extract(
+            ExtractSpec(**PARAMS.plugin("features", name)),
+            path,
+            Path("data"),
+            path.parent,
+            Path("weights"),
+        )
     train, validation, test = (
         load_split(Prepared(Path("data")), files, split, "category")
         for split in ("train", "validation", "test")

@@ -18,6 +18,7 @@ from crossmodal.learning.selection import pools
 from crossmodal.metrics.retrieval import evaluate
 from crossmodal.steps.extract import extract
 from crossmodal.steps.prepare import prepare
+from crossmodal.workflow.specs import ExtractSpec, PrepareSpec
 from tests.datasets import layouts
 from tests.datasets.layouts import wikipedia as layout
 
@@ -235,10 +236,10 @@ def real(tmp_path_factory):
         pytest.skip("CROSSMODAL_MIRROR has no wikipedia")
     home = tmp_path_factory.mktemp("wikipedia")
     prepare(
-        {
-            "plugin": "wikipedia",
-            "options": {"protocol": "cmolrs", "validation": 231, "seed": 0, "media": False},
-        },
+        PrepareSpec(
+            plugin="wikipedia",
+            options={"protocol": "cmolrs", "validation": 231, "seed": 0, "media": False},
+        ),
         raw,
         home / "wikipedia",
     )
@@ -246,7 +247,7 @@ def real(tmp_path_factory):
         patch.chdir(home)
         for name, modality in (("sift", "image"), ("lda", "text")):
             options = {"matrix": name, "modality": modality}
-            spec = {"plugin": "published", "options": options}
+            spec = ExtractSpec(plugin="published", options=options)
             extract(spec, Path(f"{name}.h5"), home / "wikipedia", home, home)
     return home
 

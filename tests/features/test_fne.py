@@ -15,6 +15,7 @@ from crossmodal.features.fne import FNE
 from crossmodal.pretrained.backbones import untrained
 from crossmodal.pretrained.read_out import ReadOut
 from crossmodal.steps.extract import extract
+from crossmodal.workflow.specs import ExtractSpec
 
 
 @pytest.fixture
@@ -56,7 +57,7 @@ def extracted():
     """Feature file of the codes of what is prepared."""
     thresholds = {"positive": 0.15, "negative": -0.25}
     options = {"activations": "layers", "thresholds": thresholds, "clip": None}
-    spec = {"plugin": "fne", "options": options}
+    spec = ExtractSpec(plugin="fne", options=options)
     extract(spec, Path("codes.h5"), Path("data"), Path(), Path())
     return Path("codes.h5")
 

@@ -22,6 +22,7 @@ from crossmodal.errors import CrossmodalError
 from crossmodal.pretrained import wav2vec2
 from crossmodal.pretrained.backbones import random_network
 from crossmodal.steps.extract import extract
+from crossmodal.workflow.specs import ExtractSpec
 from tests.pretrained.test_wav2vec2 import tiny
 
 NEW = slice(20, 25)  # of the 25 items
@@ -133,7 +134,7 @@ def project(tmp_path_factory):
         patch.chdir(folder)
         patch.setattr("torch.cuda.is_available", lambda: False)
         for name, (plugin, options) in FEATURES.items():
-            spec = {"plugin": plugin, "options": options}
+            spec = ExtractSpec(plugin=plugin, options=options)
             where = Path("features") / f"{name}.h5"
             extract(spec, where, folder / "data", folder / "features", folder / "weights")
     return folder

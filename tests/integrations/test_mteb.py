@@ -22,6 +22,7 @@ from crossmodal.integrations.mteb import (  # noqa: E402
 )
 from crossmodal.models.embedding_file import read_embeddings  # noqa: E402
 from crossmodal.steps.evaluate import evaluate  # noqa: E402
+from crossmodal.workflow.specs import EvaluateSpec  # noqa: E402
 from tests import test_load  # noqa: E402
 from tests.methods import test_multimodal_embedding  # noqa: E402
 
@@ -85,7 +86,7 @@ def measured(model, task):
 @pytest.mark.parametrize("name", FAMILIES)
 def test_the_numbers_of_mteb_are_ours(studio, tmp_path, name):
     metrics = tmp_path / "metrics.json"
-    evaluate({"code": ""}, metrics, studio.root / f"{name}.h5", seed=0)
+    evaluate(EvaluateSpec(), metrics, studio.root / f"{name}.h5", seed=0)
     ours = json.loads(metrics.read_text())["test"]
     model = load_model(studio.root / "models" / name, studio.root / "weights")
     assert type(model).__name__ == FAMILIES[name]

@@ -13,7 +13,7 @@ from crossmodal.io.provenance import provenance
 def test_on_a_processor_its_kind_is_named_with_or_without_pytorch(cpu, monkeypatch, loaded):
     if not loaded:
         monkeypatch.delitem(sys.modules, "torch")
-    made = provenance({"code": "0123", "options": {}}, {"a.h5": "4567"})
+    made = provenance("0123", {"a.h5": "4567"})
     assert made["device"].split()[0] == platform.machine()
     assert {key: made[key] for key in ("code", "inputs")} == {
         "code": "0123",
@@ -38,12 +38,12 @@ def test_the_newest_vector_instructions_are_named_where_there_are_any(
 ):
     config = {"SIMD Extensions": extensions} if extensions else {}
     monkeypatch.setattr(np, "show_config", lambda mode: config)
-    assert provenance({}, {})["device"].split() == [platform.machine(), *named]
+    assert provenance("", {})["device"].split() == [platform.machine(), *named]
 
 
 def test_a_gpu_is_named_in_its_place_where_pytorch_may_have_used_it(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "A GPU")
-    assert provenance({}, {})["device"] == "A GPU"
+    assert provenance("", {})["device"] == "A GPU"
     monkeypatch.delitem(sys.modules, "torch")
-    assert provenance({}, {})["device"] != "A GPU"
+    assert provenance("", {})["device"] != "A GPU"

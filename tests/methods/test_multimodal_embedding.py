@@ -429,9 +429,9 @@ def test_each_row_as_released_differs_from_the_published_one_in_three_options_al
     released = [label for label in found if label.endswith(", as released")]
     assert 2 * len(released) == len(found)
     for label in released:
-        published = PARAMS.fit_job(found[label.removesuffix(", as released")])
-        published["options"] |= RELEASED
-        assert PARAMS.fit_job(found[label]) == published
+        published = PARAMS.fit(found[label.removesuffix(", as released")])
+        published.options.update(RELEASED)
+        assert PARAMS.fit(found[label]) == published
 
 
 SYSTEMS = {
@@ -443,7 +443,7 @@ SYSTEMS = {
 
 @pytest.mark.parametrize("experiment", SYSTEMS)
 def test_a_cited_system_has_the_loss_of_its_publication_and_a_published_row(experiment):
-    said = PARAMS.fit_job(experiment)["options"]
+    said = PARAMS.fit(experiment).options
     assert said | SYSTEMS[experiment] == said
     assert (said["dims"], said["word_dims"], said["batch"]) == (1024, 300, 128)
     assert published_numbers(PARAMS.experiments[experiment].published)

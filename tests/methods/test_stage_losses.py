@@ -95,10 +95,10 @@ def short(options, columns):
 
 @pytest.mark.parametrize(("table", "name"), CASES)
 def test_each_stage_ends_below_the_loss_of_chance(table, name, make_split, placed):
-    job = PARAMS.fit_job(f"{table}_{name}")
-    options = short(job["options"], SIZES[table][0])
+    job = PARAMS.fit(f"{table}_{name}")
+    options = short(job.options, SIZES[table][0])
     split = make_split(*rows(*SIZES[table]))
-    method = placed(plugins.make("methods", job["plugin"], options, "options"), split)
+    method = placed(plugins.make("methods", job.plugin, options, "options"), split)
     optimizer, rng = method.optimizer(), np.random.default_rng(0)
     for group in optimizer.param_groups:
         group["lr"] = group.get("factor", 1) * method.learning_rate_at(0, 0)

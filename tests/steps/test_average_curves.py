@@ -1,7 +1,22 @@
 from crossmodal.io.files import read_csv, write_csv
 from crossmodal.reporting.curves import LEARNING
 from crossmodal.steps.average_curves import average_curves
-from crossmodal.steps.draw_curves import draw_curves
+from crossmodal.steps.draw import draw
+from crossmodal.workflow.jobs import CURVES
+from crossmodal.workflow.report_specs import Curve, Curves, DrawSpec
+
+
+def draw_both(folder, experiments, inputs):
+    """Learning and precision-scope curves, each with its points."""
+    curves = [Curve(**one) for one in experiments]
+    for curve in CURVES:
+        drawing = Curves(curve=curve, title="Toy", experiments=curves)
+        draw(DrawSpec(drawing=drawing), folder / f"{curve}.svg", folder / f"{curve}.csv", inputs)
+        points = read_csv(folder / f"{curve}.csv", ["panel", "line", "x", "y", "spread"])
+        labels = [one.label for one in curves]
+        lines = dict.fromkeys(p["line"] for p in points if not p["line"].startswith("chance"))
+        assert sorted(lines) == sorted(labels)
+    return [folder / f"{curve}.svg" for curve in CURVES]
 
 
 def test_the_curves_of_a_run_are_written_and_drawn(run_toy, tmp_path):
@@ -12,12 +27,11 @@ def test_the_curves_of_a_run_are_written_and_drawn(run_toy, tmp_path):
     assert [row["step"] for row in read_csv(learning, ["validation", "loss"])] == ["0"]
     assert float(read_csv(precision, ["scope", "precision"])[0]["precision"]) > 0
     told = {"dataset": "toy", "relevance": "category", "task": "category"}
-    spec = {"title": "Toy", "experiments": [{"name": "toy", "label": "Correlations", **told}]}
-    drawn = tmp_path / "learning.svg", tmp_path / "precision.svg"
+    shown = [{"name": "toy", "label": "Correlations", **told}]
     items = tmp_path / "prepared" / "toy" / "items.csv"
     items.parent.mkdir(parents=True)
     items.write_bytes((run.data.folder / "items.csv").read_bytes())
-    draw_curves(spec, *drawn, [learning, precision, items])
+    drawn = draw_both(tmp_path, shown, [learning, precision, items])
     row = read_csv(precision, [])[0]
     for direction in ("image-to-text", "text-to-image"):
         assert 0 < float(row[direction]) <= 1
@@ -35,14 +49,14 @@ def test_the_curves_of_a_run_are_written_and_drawn(run_toy, tmp_path):
 def test_scores_of_different_kinds_have_panels_of_their_own(tmp_path):
     (tmp_path / "toy").mkdir()
     (tmp_path / "toy/items.csv").write_text("id,category,labels,image\na,x,x,\n")
-    inputs, spec = [tmp_path / "toy/items.csv"], {"title": "Toy", "experiments": []}
+    inputs, experiments = [tmp_path / "toy/items.csv"], []
     for name, task in (("sam", "category"), ("fne", "instance")):
         told = {"dataset": "toy", "relevance": "category", "task": task}
-        spec["experiments"].append({"name": name, "label": name.upper(), **told})
+        experiments.append({"name": name, "label": name.upper(), **told})
         inputs += [tmp_path / f"{kind}/{name}.csv" for kind in ("learning", "precision_scope")]
         write_csv(inputs[-2], [*LEARNING, "spread validation"], [[0, 1, "", "", 0.1]])
         write_csv(inputs[-1], ["scope", "precision", "a-to-b", "chance a-to-b"], [[1, 1, 1, 0.5]])
-    draw_curves(spec, tmp_path / "learning.svg", tmp_path / "precision.svg", inputs)
-    shown = (tmp_path / "learning.svg").read_text()
+    learning, precision = draw_both(tmp_path, experiments, inputs)
+    shown = learning.read_text()
     assert all(text in shown for text in ("SAM", "FNE", "mAP, mean of both directions", "rsum"))
-    assert (tmp_path / "precision.svg").read_text().count("chance, 0.5") == 1
+    assert precision.read_text().count("chance, 0.5") == 1

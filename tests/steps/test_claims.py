@@ -6,6 +6,7 @@ import pytest
 
 from crossmodal.config.claims import Claim
 from crossmodal.steps import claims as step
+from crossmodal.workflow.report_specs import ClaimsSpec
 
 CLAIM = Claim(
     claim="CCA is better than noise",
@@ -38,7 +39,7 @@ def scorecard(run_toy, tmp_path, monkeypatch):
             queries = run.metrics.with_suffix(".npz")
             path.with_suffix(".npz").write_bytes(queries.read_bytes())
         outputs = [tmp_path / name for name in ("claims.md", "claims.csv", "claims.svg")]
-        step.claims({"experiments": experiments}, *outputs, paths)
+        step.claims(ClaimsSpec.model_validate({"experiments": experiments}), *outputs, paths)
         with outputs[1].open() as stream:
             return outputs[0].read_text(), list(csv.DictReader(stream)), outputs[2].read_text()
 

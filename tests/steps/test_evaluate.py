@@ -7,6 +7,7 @@ from sklearn.metrics import average_precision_score
 from sklearn.metrics.pairwise import cosine_similarity
 
 from crossmodal.steps.evaluate import evaluate, summarise
+from crossmodal.workflow.specs import EvaluateSpec
 
 DIRECTIONS = ["image-to-text", "text-to-image"]
 
@@ -116,7 +117,7 @@ def test_controls_bound_the_metrics(run_toy):
 def test_the_random_control_follows_the_seed_and_nothing_else_does(run_toy, tmp_path):
     run = run_toy()
     for name, seed in (("same", 0), ("other", 1)):
-        evaluate(run.spec, tmp_path / f"{name}.json", run.embeddings, seed)
+        evaluate(EvaluateSpec(code="0123"), tmp_path / f"{name}.json", run.embeddings, seed)
     assert (tmp_path / "same.json").read_text() == run.metrics.read_text()
     first, other = (json.loads(p.read_text()) for p in (run.metrics, tmp_path / "other.json"))
     assert first["controls"].pop("random") != other["controls"].pop("random")

@@ -4,6 +4,7 @@ import pytest
 
 from crossmodal.errors import CrossmodalError
 from crossmodal.steps.evaluate_intra_modal import evaluate_intra_modal
+from crossmodal.workflow.specs import EvaluateSpec
 
 
 @pytest.fixture
@@ -13,7 +14,7 @@ def measured(run_toy, tmp_path):
 
     def measure(seed=0):
         output = tmp_path / "within" / f"{seed}.json"
-        evaluate_intra_modal(run.spec, output, run.embeddings, seed)
+        evaluate_intra_modal(EvaluateSpec(), output, run.embeddings, seed)
         return json.loads(output.read_text())
 
     return measure
@@ -45,4 +46,4 @@ def test_the_seed_draws_the_random_scores_alone(measured):
 def test_a_run_without_labels_is_refused(run_toy, tmp_path):
     run = run_toy(labelled=False)
     with pytest.raises(CrossmodalError, match=r"seed0\.h5.*labels"):
-        evaluate_intra_modal(run.spec, tmp_path / "seed0.json", run.embeddings, 0)
+        evaluate_intra_modal(EvaluateSpec(), tmp_path / "seed0.json", run.embeddings, 0)

@@ -3,13 +3,14 @@ from pathlib import Path
 
 import pytest
 
+from crossmodal.data.changes import Changes
 from crossmodal.errors import CrossmodalError
 from crossmodal.steps.evaluate_posteriors import evaluate_posteriors
 
 
 def measured(run, **changes):
     output = Path("results/posteriors/toy/seed0.json")
-    spec = run.spec | changes
+    spec = run.spec.model_copy(update=changes)
     evaluate_posteriors(spec, output, run.data.folder, run.data.features, run.model)
     return json.loads(output.read_text())
 
@@ -28,7 +29,7 @@ def test_both_directions_have_the_metrics_of_the_methods_own_readout(run_toy):
 
 def test_wrong_labels_change_the_classifier_and_not_what_is_relevant(run_toy):
     run = run_toy()
-    right, wrong = measured(run), measured(run, changes={"wrong_labels": 0.9})
+    right, wrong = measured(run), measured(run, changes=Changes(wrong_labels=0.9))
     assert right["test"] != wrong["test"]
     for name in ("queries", "gallery"):
         sizes = [found["test"]["image-to-text"][name] for found in (right, wrong)]

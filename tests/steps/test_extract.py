@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from crossmodal.config.fit import non_defaults
 from crossmodal.data.feature import Feature
 from crossmodal.data.feature_file import write_features
 from crossmodal.data.feature_reader import read_features
@@ -15,10 +16,11 @@ from crossmodal.errors import CrossmodalError
 from crossmodal.io.checkpoints import FOLDER
 from crossmodal.models.extractor import Extractor
 from crossmodal.steps.extract import extract
+from crossmodal.workflow.specs import ExtractSpec
 from tests.test_fuzz import mutate
 
 ITEMS, CAPTIONS = 7, 3
-SPEC = {"plugin": "toy", "options": {"size": 4}, "code": "0123"}
+SPEC = ExtractSpec(plugin="toy", options={"size": 4}, code="0123")
 
 
 class Toy(Feature):
@@ -79,10 +81,11 @@ def test_new_texts_are_read_in_the_language_of_the_dataset(tmp_path):
         out.item("a", "train")
         out.caption("a#0", "a", "was an der Wand")
     options = {"size": 5, "weighting": "counts", "unit": "item", "stop_words": True}
-    spec, found = {"plugin": "bow", "options": options}, []
-    for more in ({}, {"language": "de"}):
+    found = []
+    for language in ("en", "de"):
+        spec = ExtractSpec(plugin="bow", options=options, language=language)
         output = tmp_path / "bow.h5"
-        extract(spec | more, output, tmp_path / "toy", tmp_path, tmp_path / "weights")
+        extract(spec, output, tmp_path / "toy", tmp_path, tmp_path / "weights")
         found.append(Extractor(read_features(output).meta, tmp_path).words("an der"))
     assert found == [{"der": True}, {"an": True, "der": True}]
 
@@ -124,9 +127,9 @@ def test_rows_of_another_shape_than_declared_are_refused(run, shape, ragged):
 
 def test_the_file_says_how_it_was_made(run):
     meta = read_features(run(Toy())).meta
-    assert meta["extractor"] == SPEC
+    assert meta["extractor"] == non_defaults(SPEC)
     assert meta["vocabulary"] == ["a"]
-    assert meta["made"]["code"] == SPEC["code"]
+    assert meta["made"]["code"] == SPEC.code
     assert meta["made"]["versions"]["numpy"] == np.__version__
 
 
@@ -202,7 +205,7 @@ def test_a_chunk_of_sequences_that_was_half_written_is_extracted_again(run, monk
 def test_other_options_or_other_code_start_afresh(run, changes):
     interrupt(run, Toy(stop_at=3))
     feature = Toy()
-    run(feature, SPEC | changes)
+    run(feature, SPEC.model_copy(update=changes))
     assert feature.asked == asked_by("caption")
 
 

@@ -4,6 +4,7 @@ from crossmodal.data.dataset import Dataset
 from crossmodal.data.prepared import FILES, Prepared
 from crossmodal.errors import CrossmodalError
 from crossmodal.steps.prepare import prepare
+from crossmodal.workflow.specs import PrepareSpec
 
 
 class Toy(Dataset):
@@ -36,12 +37,12 @@ def raw(tmp_path, monkeypatch):
 
 
 def test_a_dataset_is_prepared_from_its_published_files(raw, tmp_path):
-    prepare({"plugin": "toy", "options": {"test": 1}}, raw, tmp_path / "mine")
+    prepare(PrepareSpec(plugin="toy", options={"test": 1}), raw, tmp_path / "mine")
     assert Prepared(tmp_path / "mine").splits == {"first": "train", "second": "test"}
     assert sorted(path.name for path in (tmp_path / "mine").iterdir()) == sorted(FILES)
 
 
 def test_a_dataset_of_another_size_than_declared_is_not_written(raw, tmp_path):
     with pytest.raises(CrossmodalError, match="1 items in split 'train', but the dataset declar"):
-        prepare({"plugin": "toy", "options": {"test": 2}}, raw, tmp_path / "mine")
+        prepare(PrepareSpec(plugin="toy", options={"test": 2}), raw, tmp_path / "mine")
     assert list((tmp_path / "mine").iterdir()) == []

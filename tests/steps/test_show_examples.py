@@ -4,12 +4,13 @@ import pytest
 
 from crossmodal.errors import CrossmodalError
 from crossmodal.steps.show_examples import show_examples
+from crossmodal.workflow.report_specs import ExamplesSpec
 
 
 def page_of(run, output, **spec):
     told = {"labels": ["Best & first"], "dataset": "toy", "relevance": "category"}
-    spec = told | {"code": "0123"} | spec
-    embeddings = [run.embeddings] * len(spec["labels"])
+    spec = ExamplesSpec(**(told | spec))
+    embeddings = [run.embeddings] * len(spec.labels)
     show_examples(spec, output, embeddings, run.data.folder)
     return output.read_text(encoding="utf-8")
 

@@ -12,6 +12,7 @@ from crossmodal.reporting.tables import COLUMNS
 from crossmodal.steps.site import site as publish_site
 from crossmodal.workflow.carrier import name_of
 from crossmodal.workflow.records import STORE, carry
+from crossmodal.workflow.report_specs import SiteSpec
 from tests.project_params import PARAMS, PATH
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
@@ -49,6 +50,7 @@ SPEC = {
         },
     },
 }
+SITE = SiteSpec.model_validate(SPEC)
 # experiment, row, direction, metric, published, reproduced, spread, error, seeds, difference
 NUMBERS = {
     "one": [
@@ -85,7 +87,7 @@ def write_site(folder):
             folder / f"results/curves/precision_scope/{name}.csv", ["scope", "precision"], precision
         )
     (folder / "deviations.md").write_text(DEVIATIONS)
-    publish_site(SPEC, folder / "results/site/index.html", folder / "deviations.md")
+    publish_site(SITE, folder / "results/site/index.html", folder / "deviations.md")
     return folder / "results/site/index.html"
 
 
@@ -175,7 +177,7 @@ def test_a_flipped_byte_of_what_it_shows_is_named(site, tmp_path, name, before, 
     carry()
     path.write_bytes(path.read_bytes().replace(before, after, 1))
     with pytest.raises(CrossmodalError, match=rf"^{path}: changed since it was made"):
-        publish_site(SPEC, tmp_path / "index.html", tmp_path / "deviations.md")
+        publish_site(SITE, tmp_path / "index.html", tmp_path / "deviations.md")
 
 
 def test_the_projects_own_suites_and_deviations_are_understood():

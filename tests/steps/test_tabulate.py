@@ -5,6 +5,7 @@ import pytest
 
 from crossmodal.errors import CrossmodalError
 from crossmodal.steps.tabulate import tabulate
+from crossmodal.workflow.report_specs import TabulateSpec
 
 EXPERIMENT = {
     "label": "CCA",
@@ -30,10 +31,14 @@ SPEC = {
 }
 
 
+def make(spec, *paths):
+    tabulate(TabulateSpec.model_validate(spec), *paths)
+
+
 def test_a_run_becomes_a_table_of_published_next_to_reproduced_numbers(run_toy, tmp_path):
     run = run_toy()
     output = tmp_path / "results/tables/toy.md"
-    tabulate(SPEC, output, output.with_suffix(".csv"), [run.metrics])
+    make(SPEC, output, output.with_suffix(".csv"), [run.metrics])
     with output.with_suffix(".csv").open(encoding="utf-8") as stream:
         lines = {(r["experiment"], r["direction"], r["metric"]): r for r in csv.DictReader(stream)}
     test = json.loads(run.metrics.read_text())["test"]
@@ -64,7 +69,7 @@ def test_runs_are_told_apart_by_their_folder(run_toy, tmp_path):
     table = TABLE | {"experiments": ["toy", "other"]}
     experiments = {"toy": EXPERIMENT, "other": EXPERIMENT | {"label": "Other"}}
     spec = SPEC | {"table": table, "experiments": experiments, "deterministic": []}
-    tabulate(spec, tmp_path / "toy.md", tmp_path / "toy.csv", paths)
+    make(spec, tmp_path / "toy.md", tmp_path / "toy.csv", paths)
     found = (tmp_path / "toy.md").read_text(encoding="utf-8")
     assert "| CCA | 2 |" in found
     assert "| Other | 1 |" in found
@@ -77,7 +82,7 @@ def test_each_remark_on_the_data_is_printed_once(run_toy, tmp_path):
     for path in paths:
         path.parent.mkdir(exist_ok=True)
         path.write_text(json.dumps(metrics))
-    tabulate(SPEC, tmp_path / "toy.md", tmp_path / "toy.csv", paths)
+    make(SPEC, tmp_path / "toy.md", tmp_path / "toy.csv", paths)
     text = (tmp_path / "toy.md").read_text(encoding="utf-8")
     expected = "`toy` lacks 1 photograph.\n\n`toy` has 3 clips without samples.\n\n"
     assert text.startswith(f"## Toy\n\n`toy` has fewer items.\n\n{expected}")
@@ -94,7 +99,12 @@ def test_each_readout_has_its_columns_and_the_published_number_is_of_the_own_one
     posteriors.write_text(json.dumps(metrics))
     spec = SPEC | {"table": TABLE | {"readout": ["own", "posteriors"], "metrics": ["mAP"]}}
     output = tmp_path / "toy.md"
-    tabulate(spec, output, output.with_suffix(".csv"), [posteriors, run.metrics])
+    make(
+        spec,
+        output,
+        output.with_suffix(".csv"),
+        [posteriors, run.metrics],
+    )
     own = json.loads(run.metrics.read_text())["test"]["image-to-text"]["mAP"]
     text = output.read_text(encoding="utf-8")
     assert "| mAP published | mAP reproduced | difference | mAP, class posteriors |" in text
@@ -107,19 +117,34 @@ def test_an_unpublished_row_is_refused_and_no_table_written(run_toy, tmp_path):
     spec = SPEC | {"experiments": {"toy": EXPERIMENT | {"published": published}}}
     run = run_toy()
     with pytest.raises(CrossmodalError, match="no row SAM / Table 1 / Pascal Sentences / CCCA"):
-        tabulate(spec, tmp_path / "toy.md", tmp_path / "toy.csv", [run.metrics])
+        make(
+            spec,
+            tmp_path / "toy.md",
+            tmp_path / "toy.csv",
+            [run.metrics],
+        )
     assert not list(tmp_path.glob("toy.*"))
 
 
 def test_a_missing_run_is_named(tmp_path):
     with pytest.raises(CrossmodalError, match=r"toy/seed0\.json"):
-        tabulate(SPEC, tmp_path / "toy.md", tmp_path / "toy.csv", [tmp_path / "toy" / "seed0.json"])
+        make(
+            SPEC,
+            tmp_path / "toy.md",
+            tmp_path / "toy.csv",
+            [tmp_path / "toy" / "seed0.json"],
+        )
 
 
 def test_figures_have_the_names_of_what_they_show(run_toy, tmp_path):
     table = TABLE | {"figures": ["sweep"], "margins": ["toy"]}
     spec = SPEC | {"table": table, "figures": {"sweep": "mAP by margin"}}
-    tabulate(spec, tmp_path / "toy.md", tmp_path / "toy.csv", [run_toy().metrics])
+    make(
+        spec,
+        tmp_path / "toy.md",
+        tmp_path / "toy.csv",
+        [run_toy().metrics],
+    )
     shown = (tmp_path / "toy.md").read_text(encoding="utf-8")
     assert "![mAP by margin](../figures/sweep.svg)" in shown
     assert "![Margins by epoch: CCA](../figures/margins/toy.svg)" in shown

@@ -18,6 +18,7 @@ from crossmodal.io.files import write_json
 from crossmodal.learning.method import Method
 from crossmodal.models.model_folder import MODEL_FILES
 from crossmodal.steps.train import train
+from crossmodal.workflow.specs import TrainSpec
 from tests.test_fuzz import mutate
 from tests.workflow.project import TIMINGS
 
@@ -71,7 +72,7 @@ def run(planted, tmp_path, monkeypatch):
             return Toy(**options, fitted=fitted, stop_at=stop_at)
 
         monkeypatch.setattr("crossmodal.config.plugins.make", make)
-        spec = SPEC | {"search": search or {}} | changes
+        spec = TrainSpec(**(SPEC | {"search": search or {}} | changes))
         output = output or Path("models/toy/seed3")
         try:
             train(

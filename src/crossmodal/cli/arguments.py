@@ -1,11 +1,10 @@
 """Arguments and options that several commands share, and completion of their values."""
 
-import json
 import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 import yaml
@@ -36,9 +35,9 @@ def _keys(sections: tuple[str, ...]) -> Iterator[str]:
             continue  # a file that is being edited
 
 
-def read_spec(text: str) -> dict[str, Any]:
-    """Return the JSON of a text, or that of stdin where the text is `-`."""
-    return json.loads(sys.stdin.read() if text == "-" else text)
+def read_spec(text: str) -> str:
+    """Return the text, or that of stdin where it is `-`."""
+    return sys.stdin.read() if text == "-" else text
 
 
 complete_dataset = completion("datasets")
@@ -69,7 +68,7 @@ Processors = Annotated[int, typer.Option("--threads", min=1, help="Number of thr
 
 # of the steps
 Spec = Annotated[
-    dict,
+    str,
     typer.Argument(
         parser=read_spec,
         metavar="SPEC",

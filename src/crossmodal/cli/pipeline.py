@@ -51,8 +51,9 @@ def prepare(
 ) -> None:
     """Convert published files to items, captions, splits and media."""
     from crossmodal.steps.prepare import prepare as run
+    from crossmodal.workflow.specs import PrepareSpec
 
-    run(spec, raw, output)
+    run(PrepareSpec.from_json(spec), raw, output)
 
 
 @app.command(rich_help_panel=PANEL)
@@ -66,8 +67,9 @@ def extract(
 ) -> None:
     """Extract a feature of a dataset; an interrupted extraction resumes."""
     from crossmodal.steps.extract import extract as run
+    from crossmodal.workflow.specs import ExtractSpec
 
-    run(spec, output, dataset, features, weights, threads)
+    run(ExtractSpec.from_json(spec), output, dataset, features, weights, threads)
 
 
 @app.command(rich_help_panel=PANEL)
@@ -86,24 +88,27 @@ def train(
     OUTPUT. An interrupted training resumes from its last snapshot.
     """
     from crossmodal.steps.train import train as run
+    from crossmodal.workflow.specs import TrainSpec
 
-    run(spec, output, dataset, features, weights, seed, threads)
+    run(TrainSpec.from_json(spec), output, dataset, features, weights, seed, threads)
 
 
 @app.command(rich_help_panel=PANEL)
 def embed(spec: Spec, output: Output, dataset: Dataset, features: Features, model: Fitted) -> None:
     """Embed the validation and test splits with a fitted method."""
     from crossmodal.steps.embed import embed as run
+    from crossmodal.workflow.specs import EmbedSpec
 
-    run(spec, output, dataset, features, model)
+    run(EmbedSpec.from_json(spec), output, dataset, features, model)
 
 
 @app.command(rich_help_panel=PANEL)
 def evaluate(spec: Spec, output: Output, embeddings: Embeddings, seed: Seed) -> None:
     """Compute all metrics of both directions, and those of the controls."""
     from crossmodal.steps.evaluate import evaluate as run
+    from crossmodal.workflow.specs import EvaluateSpec
 
-    run(spec, output, embeddings, seed)
+    run(EvaluateSpec.from_json(spec), output, embeddings, seed)
 
 
 @app.command("evaluate_posteriors", rich_help_panel=PANEL)
@@ -112,13 +117,15 @@ def evaluate_posteriors(
 ) -> None:
     """Compute the metrics of retrieval by class posteriors of a fitted method's embeddings."""
     from crossmodal.steps.evaluate_posteriors import evaluate_posteriors as run
+    from crossmodal.workflow.specs import EmbedSpec
 
-    run(spec, output, dataset, features, model)
+    run(EmbedSpec.from_json(spec), output, dataset, features, model)
 
 
 @app.command("evaluate_intra_modal", rich_help_panel=PANEL)
 def evaluate_intra_modal(spec: Spec, output: Output, embeddings: Embeddings, seed: Seed) -> None:
     """Compute the metrics of intra-modal retrieval, and those of the controls."""
     from crossmodal.steps.evaluate_intra_modal import evaluate_intra_modal as run
+    from crossmodal.workflow.specs import EvaluateSpec
 
-    run(spec, output, embeddings, seed)
+    run(EvaluateSpec.from_json(spec), output, embeddings, seed)

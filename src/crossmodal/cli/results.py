@@ -12,7 +12,6 @@ app = typer.Typer()
 RunName = Annotated[
     str, typer.Argument(metavar="RUN", help="<experiment>/seed<n>, or <experiment>: all its seeds.")
 ]
-Run = Annotated[Path, typer.Argument(help="Embedding file of the run.")]
 
 
 @app.command("show_examples", rich_help_panel=PANEL)
@@ -24,8 +23,9 @@ def show_examples(
 ) -> None:
     """Write an HTML page of queries with their first results, and of the worst failures."""
     from crossmodal.steps.show_examples import show_examples as run
+    from crossmodal.workflow.report_specs import ExamplesSpec
 
-    run(spec, output, embeddings, dataset)
+    run(ExamplesSpec.from_json(spec), output, embeddings, dataset)
 
 
 @app.command("average_curves", rich_help_panel=PANEL)
@@ -41,74 +41,29 @@ def average_curves(
     run(learning, precision, runs, models)
 
 
-@app.command("draw_curves", rich_help_panel=PANEL)
-def draw_curves(
-    spec: Spec,
-    learning: Output,
-    precision: Output,
-    inputs: Annotated[
-        list[Path],
-        typer.Argument(help="Both averaged curves of each experiment; items.csv of each dataset."),
-    ],
-) -> None:
-    """Draw the learning and precision-scope curves of a table's experiments."""
-    from crossmodal.steps.draw_curves import draw_curves as run
-
-    run(spec, learning, precision, inputs)
-
-
-@app.command("draw_figure", rich_help_panel=PANEL)
-def draw_figure(
+@app.command(rich_help_panel=PANEL)
+def draw(
     spec: Spec,
     output: Output,
     points: Output,
-    files: Annotated[list[Path], typer.Argument(help="Metrics, or learning curves.")],
+    inputs: Annotated[
+        list[Path], typer.Argument(help="Metrics, curves or embeddings; items.csv of each dataset.")
+    ],
 ) -> None:
-    """Draw a metric of several experiments against an option or against the training time."""
-    from crossmodal.steps.draw_figure import draw_figure as run
+    """Draw a figure as SVG, and write its points as CSV."""
+    from crossmodal.steps.draw import draw as run
+    from crossmodal.workflow.report_specs import DrawSpec
 
-    run(spec, output, points, files)
-
-
-@app.command("draw_map", rich_help_panel=PANEL)
-def draw_map(
-    spec: Spec,
-    output: Output,
-    embeddings: Run,
-    items: Annotated[Path, typer.Argument(help="items.csv of the prepared dataset.")],
-) -> None:
-    """Draw the embeddings of test items of two labels in a plane."""
-    from crossmodal.steps.draw_map import draw_map as run
-
-    run(spec, output, embeddings, items)
-
-
-@app.command("draw_margins", rich_help_panel=PANEL)
-def draw_margins(
-    spec: Spec,
-    output: Output,
-    curve: Annotated[Path, typer.Argument(help="curve.csv of a run.")],
-) -> None:
-    """Draw the margins of a run by epoch: of all triplets, and by pair of categories."""
-    from crossmodal.steps.draw_margins import draw_margins as run
-
-    run(spec, output, curve)
-
-
-@app.command("draw_similarity", rich_help_panel=PANEL)
-def draw_similarity(spec: Spec, output: Output, embeddings: Run) -> None:
-    """Draw the matrix of scores between the first test items."""
-    from crossmodal.steps.draw_similarity import draw_similarity as run
-
-    run(spec, output, embeddings)
+    run(DrawSpec.from_json(spec), output, points, inputs)
 
 
 @app.command(rich_help_panel=PANEL)
 def tabulate(spec: Spec, output: Output, numbers: Output, runs: Runs) -> None:
     """Write a table of published and reproduced numbers, as Markdown and as CSV."""
     from crossmodal.steps.tabulate import tabulate as run
+    from crossmodal.workflow.report_specs import TabulateSpec
 
-    run(spec, output, numbers, runs)
+    run(TabulateSpec.from_json(spec), output, numbers, runs)
 
 
 @app.command(rich_help_panel=PANEL)
@@ -123,8 +78,9 @@ def claims(
 ) -> None:
     """Write the scorecard of the papers' claims, as Markdown, as CSV and as a forest plot."""
     from crossmodal.steps.claims import claims as run
+    from crossmodal.workflow.report_specs import ClaimsSpec
 
-    run(spec, output, numbers, figure, runs or [])
+    run(ClaimsSpec.from_json(spec), output, numbers, figure, runs or [])
 
 
 @app.command(rich_help_panel=PANEL)
@@ -135,8 +91,9 @@ def site(
 ) -> None:
     """Write a web page of all tables, curves and facts of a suite."""
     from crossmodal.steps.site import site as run
+    from crossmodal.workflow.report_specs import SiteSpec
 
-    run(spec, output, deviations)
+    run(SiteSpec.from_json(spec), output, deviations)
 
 
 @app.command(rich_help_panel=PANEL)

@@ -80,7 +80,7 @@ def group(params: Params, made: list[str]) -> Iterator[Row]:
 
 def experiment(params: Params, written: Any, name: str) -> Iterator[Row]:
     """What holds for an experiment: key, value, address and meaning of each of its settings."""
-    spec, layers, job = params.experiments[name], params.layers_of(name), params.fit_job(name)
+    spec, layers, fit = params.experiments[name], params.layers_of(name), params.fit(name)
     fields = Settings.model_fields
     own = params.methods[spec.method]
     called = f"methods.{spec.method}.{'published' if 'published' in own else 'label'}"
@@ -97,11 +97,11 @@ def experiment(params: Params, written: Any, name: str) -> Iterator[Row]:
     for key, value in changes.items():
         at = _origin(layers, "changes", key)
         yield f"changes.{key}", _shown(value), at, _meaning(Changes.model_fields[key])
-    options = plugins.load("methods", job["plugin"]).Options.model_fields
+    options = plugins.load("methods", fit.plugin).Options.model_fields
     method = [
         (at, {"options": said}) for at, said in based(written["methods"], "methods")[spec.method]
     ]
-    for key, value in job["options"].items():
+    for key, value in fit.options.items():
         at = _origin(layers, "grid", key) or _origin(layers, "options", key)
         at = at or _origin(method, "options", key, "") or f"+methods.{spec.method}.{key}"
         yield f"options.{key}", _shown(value), at, _meaning(options[key])

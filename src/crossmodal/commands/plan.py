@@ -205,8 +205,8 @@ def _fits(requests: Requests, experiments: list[str]) -> Iterator[Job]:
 
 def _share(params: Params, experiment: str, seed: int) -> float:
     """Return the share of the searched combinations that a seed fits."""
-    job = params.fit_job(experiment)
-    return 1 / len(combinations(job["search"])) if seed and "searched_by" in job else 1
+    fit = params.fit(experiment)
+    return 1 / len(combinations(fit.search)) if seed and fit.searched_by else 1
 
 
 def _shown(phase: Phase) -> tuple[str, ...]:

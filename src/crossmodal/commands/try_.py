@@ -22,6 +22,13 @@ from crossmodal.steps.extract import extract
 from crossmodal.steps.prepare import prepare
 from crossmodal.steps.train import train
 from crossmodal.steps.weights import weights as fetch_weights
+from crossmodal.workflow.specs import (
+    EmbedSpec,
+    EvaluateSpec,
+    ExtractSpec,
+    PrepareSpec,
+    TrainSpec,
+)
 
 SCENES = {"train": 30, "validation": 10, "test": 10, "image_size": 64, "voices": 2, "seed": 0}
 DATASET, FEATURES, WEIGHTS = Path("data/prepared/trial"), Path("features"), Path("weights")
@@ -68,10 +75,10 @@ def _try_method(params: Params, name: str, method: Any) -> None:
         _extract(params, feature)
     _fetch(method.weights)
     print(f"{name}: 30 training items, " + ", ".join(f"{m}: {f}" for m, f in views.items()))
-    spec = params.plugin("methods", name) | {"views": views, "relevance": "category", "search": {}}
-    train(spec, MODEL, DATASET, FEATURES, WEIGHTS, seed=0)
-    embed(spec, EMBEDDINGS, DATASET, FEATURES, MODEL)
-    evaluate(spec, Path("metrics.json"), EMBEDDINGS, seed=0)
+    fit = TrainSpec(**params.plugin("methods", name), views=views, relevance="category", search={})
+    train(fit, MODEL, DATASET, FEATURES, WEIGHTS, seed=0)
+    embed(EmbedSpec(views=views, relevance="category"), EMBEDDINGS, DATASET, FEATURES, MODEL)
+    evaluate(EvaluateSpec(), Path("metrics.json"), EMBEDDINGS, seed=0)
     found = read_json(Path("metrics.json"))
     for kind, metrics in (
         ("this method", found["test"]),
@@ -97,7 +104,7 @@ def _views(params: Params, takes: dict[str, tuple[str, ...]]) -> dict[str, str]:
 
 def _prepare(*modalities: str) -> None:
     options = SCENES | {"spoken": int("speech" in modalities)}
-    prepare({"plugin": "scenes", "options": options}, Path("raw"), DATASET)
+    prepare(PrepareSpec(plugin="scenes", options=options), Path("raw"), DATASET)
 
 
 def _extract(params: Params, name: str) -> None:
@@ -107,7 +114,8 @@ def _extract(params: Params, name: str) -> None:
         _extract(params, source)
     _fetch(facts.weights)
     output = FEATURES / f"{name}.h5"
-    extract(params.plugin("features", name), output, DATASET, FEATURES, WEIGHTS)
+    spec = ExtractSpec(**params.plugin("features", name))
+    extract(spec, output, DATASET, FEATURES, WEIGHTS)
 
 
 def _fetch(weights: str) -> None:

@@ -84,7 +84,7 @@ class Checks:
         figure, where = self.params.figures[name], f"figures.{name}"
         for experiment in figure.experiments:
             member(experiment, self.nameable, f"{where}.experiments")
-            numbers = dict.fromkeys(TRAINING, 0) | self.params.fit_job(experiment)["options"]
+            numbers = dict.fromkeys(TRAINING, 0) | self.params.fit(experiment).options
             numbers = [name for name, value in numbers.items() if type(value) in (int, float)]
             member(figure.x, [*numbers, *self.params.experiments[experiment].facts], f"{where}.x")
         logged = figure.x in TRAINING
@@ -123,23 +123,23 @@ class Checks:
 
     def _check_method(self, name: str, where: str) -> None:
         """Whether an experiment's method takes its options and views; keep what it says."""
-        spec, job = self.params.experiments[name], self.params.fit_job(name)
+        spec, fit = self.params.experiments[name], self.params.fit(name)
         for option in spec.grid.keys() & spec.search.keys():
             raise CrossmodalError(
                 f"params.yaml: {where}: {option!r} is in `grid` and in `search`; "
                 "leave it out of one"
             )
-        method = plugins.make("methods", job["plugin"], job["options"], f"{where}.options")
+        method = plugins.make("methods", fit.plugin, fit.options, f"{where}.options")
         self._check_views(f"{where}.views", spec, method)
         self.facts.weights[name], self.facts.random[name] = method.weights, method.random
         self.facts.tasks[name], self.facts.threads[name] = method.task, method.threads
         if spec.gpus > 1 and not method.distributed:
             raise CrossmodalError(
-                f"params.yaml: {where}.gpus: is {spec.gpus}, but the method {job['plugin']!r} "
+                f"params.yaml: {where}.gpus: is {spec.gpus}, but the method {fit.plugin!r} "
                 "trains on one; leave it out"
             )
-        for options in combinations(job["search"]):
-            plugins.make("methods", job["plugin"], job["options"] | options, f"{where}.search")
+        for options in combinations(fit.search):
+            plugins.make("methods", fit.plugin, fit.options | options, f"{where}.search")
 
     def _check_beside(self, where: str, spec: Experiment) -> None:
         """Whether queries of both experiments are the same."""

@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from crossmodal.config.fit import Options
 from crossmodal.config.grids import combinations, member_name
 from crossmodal.config.published_numbers import Published
 from crossmodal.data.changes import Changes
@@ -15,7 +16,6 @@ Modality = Literal["image", "text", "speech"]
 PublishedColumn = Literal["paper", "table", "dataset", "method", "variant"]
 # a name becomes part of paths, and of Snakemake's regular expressions
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
-Options = dict[str, Any]
 Values = dict[str, Annotated[list[Any], Field(min_length=1)]]
 
 

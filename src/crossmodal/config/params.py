@@ -13,6 +13,7 @@ from pydantic import PrivateAttr, ValidationError
 from crossmodal.config import plugins
 from crossmodal.config.checks import Checks, member
 from crossmodal.config.facts import Facts, FeatureFacts
+from crossmodal.config.fit import Entry, non_defaults
 from crossmodal.config.overlays import naming, read_files
 from crossmodal.config.sections import Sections
 from crossmodal.config.yaml_text import refuse_other_types
@@ -29,11 +30,11 @@ class Params(Sections):
     _facts: Facts = PrivateAttr(default_factory=lambda: Facts(key="", features={}, gpu={}))
     _made: dict[tuple[str, str], Any] = PrivateAttr(default_factory=dict)
 
-    def plugin(self, kind: str, name: str) -> dict[str, Any]:
-        """Return the file name of an entry's plug-in, and all its options with the defaults."""
+    def plugin(self, kind: str, name: str) -> Entry:
+        """Return plug-in and options of an entry, those with a default too."""
         entry = super().plugin(kind, name)
         defaults = self._facts.defaults.get(f"{kind}.{entry['plugin']}", {})
-        return entry | {"options": defaults | entry["options"]}
+        return {"plugin": entry["plugin"], "options": defaults | entry["options"]}
 
     def feature_of(self, name: str) -> FeatureFacts:
         """What is known of one entry of `features`."""
@@ -51,7 +52,7 @@ class Params(Sections):
     def uses_gpu(self, experiment: str) -> bool:
         """Whether an experiment's method can use a GPU."""
         self.require("experiments", experiment)
-        return self._facts.gpu[self.fit_job(experiment)["plugin"]]
+        return self._facts.gpu[self.fit(experiment).plugin]
 
     def weights_of(self, experiment: str) -> str:
         """File in `data/raw/weights/` that an experiment's method begins with, or empty."""
@@ -99,16 +100,17 @@ class Params(Sections):
 
         Options at their default are left out, so that a new one changes no digest.
         """
-        job, dataset = self.fit_job(experiment), self.experiments[experiment].dataset
-        names, features = [*job["views"].values()], {}
+        fit, dataset = self.fit(experiment), self.experiments[experiment].dataset
+        names, features = [*fit.views.values()], {}
         while names:
             name = names.pop()
             features[name] = self._stated("features", self.plugin("features", name))
             names += self.feature_of(name).of
+        method = self._stated("methods", {"plugin": fit.plugin, "options": fit.options})
         data = self._stated("datasets", self.plugin("datasets", dataset))
-        return self._stated("methods", job), data, features
+        return non_defaults(fit) | method, {**data}, features
 
-    def _stated(self, kind: str, entry: dict[str, Any]) -> dict[str, Any]:
+    def _stated(self, kind: str, entry: Entry) -> Entry:
         """Return an entry with those options alone that are not at their default."""
         defaults = self._facts.defaults.get(f"{kind}.{entry['plugin']}", {})
         options = {
@@ -116,7 +118,7 @@ class Params(Sections):
             for name, value in entry["options"].items()
             if name not in defaults or value != defaults[name]
         }
-        return entry | {"options": options}
+        return {"plugin": entry["plugin"], "options": options}
 
     def task_of(self, experiment: str) -> str:
         """What an experiment's method learns to retrieve: 'category' or 'instance'."""

@@ -12,7 +12,8 @@ from pydantic import (
 )
 
 from crossmodal.config import plugins
-from crossmodal.config.experiment import Experiment, Group, Name, Options
+from crossmodal.config.experiment import Experiment, Group, Name
+from crossmodal.config.fit import Entry, Fit, Options
 from crossmodal.config.grids import combinations, member_name
 from crossmodal.config.groups import Layers, based, expand, merged
 from crossmodal.config.table import Figure, Suite, Table
@@ -136,23 +137,26 @@ class Sections(Strict):
         """Return the address of an experiment, or of the row of a group that it is."""
         return self._layers[experiment][0][0]
 
-    def plugin(self, kind: str, name: str) -> dict[str, Any]:
-        """File name and options of one entry of `datasets`, `features` or `methods`."""
+    def plugin(self, kind: str, name: str) -> Entry:
+        """Return plug-in and options of one entry of `datasets`, `features` or `methods`."""
         entry = getattr(self, kind)[name]
         options = {key: value for key, value in entry.items() if key not in NAMES}
         return {"plugin": entry["plugin"], "options": options}
 
-    def fit_job(self, experiment: str) -> dict[str, Any]:
-        """All that a fit of an experiment depends on, but its data."""
+    def fit(self, experiment: str) -> Fit:
+        """Return all that a fit of an experiment depends on, but its data."""
         spec = self.experiments[experiment]
         method = self.plugin("methods", spec.method)
         method["options"] |= spec.options | spec.set_by_grid()
-        data = {"views": spec.views, "relevance": spec.relevance}
-        if spec.search and spec.searched_by == "first":
-            data["searched_by"] = "first"
-        if spec.changes:
-            data["changes"] = spec.changes.model_dump(exclude={"label"})
-        return {**method, "search": spec.search, **data}
+        first = spec.search and spec.searched_by == "first"
+        return Fit(
+            **method,
+            search=spec.search,
+            views={**spec.views},
+            relevance=spec.relevance,
+            searched_by="first" if first else None,
+            changes=spec.changes,
+        )
 
     def shown_in(self, table: str) -> list[str]:
         """Experiments that a table or one of its figures shows."""

@@ -133,7 +133,7 @@ def load_split(
     views: dict[str, Path],
     split: str,
     relevance: Relevance,
-    changes: dict[str, Any] | None = None,
+    changes: Changes | None = None,
 ) -> Split:
     """The views and labels of one split; rows of other splits are left out.
 
@@ -142,7 +142,7 @@ def load_split(
         views: Feature file of each modality.
         split: 'train', 'validation' or 'test'.
         relevance: 'category': the item's category is its label; 'labels': all its labels are.
-        changes: Changes of the items' categories: fields of `Changes`.
+        changes: Changes of the items' categories.
 
     Raises:
         CrossmodalError: If the split is empty, a category to be kept does not occur in it, or an
@@ -151,10 +151,9 @@ def load_split(
     items = dataset.split(split)
     if not items:
         raise CrossmodalError(f"{dataset.folder}: split {split!r} has no items")
-    change = Changes(**(changes or {}))
-    names = label_names(dataset, relevance, change.classes)
+    names = label_names(dataset, relevance, changes.classes if changes else ())
     if changes:
-        items = change.apply(items, split)
+        items = changes.apply(items, split)
     labels = label_matrix(items, names, relevance)
     index = {item.id: row for row, item in enumerate(items)}
     loaded = {modality: _load_view(path, index) for modality, path in views.items()}

@@ -3,7 +3,7 @@
 import importlib.metadata
 import platform
 import sys
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 from threadpoolctl import threadpool_info
@@ -11,18 +11,33 @@ from threadpoolctl import threadpool_info
 VERSIONED = ("crossmodal", "numpy", "torch", "torchaudio", "torchvision")
 
 
-def provenance(spec: dict[str, Any], inputs: dict[str, str]) -> dict[str, Any]:
-    """All that numbers depend on besides options and seed, as JSON.
+class Provenance(TypedDict):
+    """All that numbers depend on besides options and seed.
 
-    Keys: `code`, hash of the code that ran; `versions` of the package and of the libraries that
-    compute; `threads` of the arithmetic; `device`; `inputs`, path -> SHA-256.
+    Attributes:
+        code: Hash of the code that ran.
+        versions: Of the package and of the libraries that compute.
+        threads: Of the arithmetic.
+        device: What computed.
+        inputs: Path -> SHA-256.
+    """
+
+    code: str
+    versions: dict[str, str]
+    threads: int
+    device: str
+    inputs: dict[str, str]
+
+
+def provenance(code: str, inputs: dict[str, str]) -> Provenance:
+    """Return the provenance of what this process has computed.
 
     Args:
-        spec: What the job depends on, of which `code` is read; by hand there may be none.
+        code: Hash of the code; empty where a step is called by hand.
         inputs: SHA-256 of the files that it read, by path.
     """
     return {
-        "code": spec.get("code", ""),
+        "code": code,
         "versions": {name: importlib.metadata.version(name) for name in VERSIONED},
         "threads": max((pool["num_threads"] for pool in threadpool_info()), default=1),
         "device": _device(),

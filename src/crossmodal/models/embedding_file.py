@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import h5py
 import numpy as np
@@ -23,11 +22,13 @@ from crossmodal.data.split import Split
 from crossmodal.errors import CrossmodalError
 from crossmodal.io import hdf5
 from crossmodal.io.files import replacing
+from crossmodal.io.provenance import Provenance
 from crossmodal.learning.contract import score
 from crossmodal.learning.method import Direction, Method
 from crossmodal.learning.selection import directions, pools
 from crossmodal.metrics.blocks import ScoreRows
 from crossmodal.metrics.retrieval import Pool
+from crossmodal.models.fit_facts import Facts
 
 SPLITS = ("validation", "test")
 
@@ -42,7 +43,7 @@ class Embedded:
         ids: Ids of the test split's rows by modality.
     """
 
-    facts: dict[str, Any]
+    facts: Facts
     splits: dict[str, dict[str, Pool]]
     ids: dict[str, list[str]]
 
@@ -69,10 +70,10 @@ class Embedded:
 
 def write_embeddings(
     path: Path,
-    facts: dict[str, Any],
+    facts: Facts,
     method: Method,
     splits: dict[str, Split],
-    made: dict[str, Any],
+    made: Provenance,
 ) -> None:
     """Embed and write atomically, one split after the other.
 
@@ -116,7 +117,7 @@ def read_embeddings(path: Path) -> Embedded:
         return Embedded(facts, splits, {m: _read_ids(file, f"test/{m}") for m in modalities})
 
 
-def read_embedded_facts(path: Path) -> dict[str, Any]:
+def read_embedded_facts(path: Path) -> Facts:
     """Return the facts of the fit whose embeddings a file has.
 
     Raises:

@@ -22,6 +22,7 @@ from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import read_json, readable, replacing, write_json
 from crossmodal.learning.method import Method
 from crossmodal.models.earlier_options import current_options
+from crossmodal.models.fit_facts import Facts
 
 FORMAT = 1
 MODEL_FILES = ("curve.csv", "model.json", "model.safetensors")
@@ -50,18 +51,18 @@ class Fitted:
     """
 
     method: Method
-    facts: dict[str, Any]
+    facts: Facts
     labels: tuple[str, ...]
     views: dict[str, View]
 
 
-def write_model(folder: Path, method: Method, facts: dict[str, Any], train: Split) -> None:
+def write_model(folder: Path, method: Method, facts: Facts, train: Split) -> None:
     """Write model.json and then model.safetensors, each atomically.
 
     Args:
         folder: The model folder.
         method: A fitted method.
-        facts: Facts of the fit: `plugin` and `options` of the method, and any others, as JSON.
+        facts: Facts of the fit.
         train: What it was fitted on.
     """
     arrays = {name: np.asarray(value, order="C") for name, value in method.state().items()}
@@ -105,8 +106,8 @@ def _attach(value: Any, arrays: dict[str, np.ndarray]) -> Any:
     return {key: _attach(inner, arrays) for key, inner in value.items()}
 
 
-def read_facts(folder: Path) -> dict[str, Any]:
-    """Facts of the fit.
+def read_facts(folder: Path) -> Facts:
+    """Return the facts of the fit.
 
     Raises:
         CrossmodalError: See `read_model`.
@@ -114,7 +115,7 @@ def read_facts(folder: Path) -> dict[str, Any]:
     return _read_description(folder)["fit"]
 
 
-def publish_model(source: Path, folder: Path, **facts: Any) -> None:
+def publish_model(source: Path, folder: Path, **facts: object) -> None:
     """Copy all model files to another folder, model.safetensors last.
 
     Args:

@@ -1,6 +1,7 @@
 """Figures as SVG: text stays text, and equal data give equal bytes."""
 
 import itertools
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import fill
@@ -17,6 +18,7 @@ from matplotlib.figure import Figure
 
 from crossmodal.io.files import replacing
 
+Points = tuple[list[str], Iterable[Iterable[object]]]  # columns and rows of what is drawn
 DASHES = matplotlib.cycler(linestyle=["-", ":", "-."])  # all colours, then all of them dotted
 STYLE = {
     "svg.fonttype": "none",

@@ -12,6 +12,7 @@ from crossmodal.reporting.query_values import SUFFIX, read_query_values
 from crossmodal.reporting.rows import metrics_of
 from crossmodal.reporting.verdicts import NOT_RUN, verdict
 from crossmodal.workflow.records import verified
+from crossmodal.workflow.report_specs import Claimed, ClaimsSpec
 
 COLUMNS = [
     *("paper", "place", "claim", "metric", "reported", "dataset", "better", "worse"),
@@ -25,13 +26,11 @@ RULE = (
 )
 
 
-def claims(
-    spec: dict[str, Any], page: Path, numbers: Path, figure: Path, paths: list[Path]
-) -> None:
+def claims(spec: ClaimsSpec, page: Path, numbers: Path, figure: Path, paths: list[Path]) -> None:
     """Write the scorecard as Markdown and as CSV, and its forest plot.
 
     Args:
-        spec: `experiments`, by name `label`, `dataset` and whether it is `deterministic`.
+        spec: The experiments that claims compare.
         page: The Markdown.
         numbers: The CSV.
         figure: The SVG.
@@ -48,7 +47,7 @@ def claims(
     for path in paths:
         seed = int(path.stem.removeprefix("seed"))
         runs.setdefault(path.parent.name, {})[seed] = read_json(path) | {"drawn": drawn.get(path)}
-    rows = [row for claim in read_claims() for row in _rows(claim, spec["experiments"], runs)]
+    rows = [row for claim in read_claims() for row in _rows(claim, spec.experiments, runs)]
     write_csv(numbers, COLUMNS, ([row[name] for name in COLUMNS] for row in rows))
     bars = [
         Bar(f"{row['claim']} ({row['dataset']})", row["ratio"], row["ratios"], row["verdict"])
@@ -60,7 +59,7 @@ def claims(
 
 
 def _rows(
-    claim: Claim, experiments: dict[str, Any], runs: dict[str, dict[int, Any]]
+    claim: Claim, experiments: dict[str, Claimed], runs: dict[str, dict[int, Any]]
 ) -> list[dict[str, Any]]:
     """Return a line for each pair of experiments that was run; one that says so without any."""
     common = {
@@ -84,7 +83,7 @@ def _reported(claim: Claim) -> str:
 def _measured(
     claim: Claim,
     pair: list[str],
-    experiments: dict[str, Any],
+    experiments: dict[str, Claimed],
     runs: dict[str, dict[int, Any]],
 ) -> dict[str, Any]:
     """Return what the runs of two experiments say of a claim."""
@@ -99,9 +98,9 @@ def _measured(
     half = (interval[1] - interval[0]) / 2 if interval else 0.0
     ratio = measured.value / half if half else 0.0
     return {
-        "dataset": facts[0]["dataset"],
-        "better": facts[0]["label"],
-        "worse": facts[1]["label"],
+        "dataset": facts[0].dataset,
+        "better": facts[0].label,
+        "worse": facts[1].label,
         "difference": measured.value,
         "low": interval[0] if interval else "",
         "high": interval[1] if interval else "",
@@ -112,7 +111,7 @@ def _measured(
     }
 
 
-def _estimate(claim: Claim, facts: dict[str, Any], runs: dict[int, Any]) -> Estimate:
+def _estimate(claim: Claim, facts: Claimed, runs: dict[int, Any]) -> Estimate:
     place = claim.direction, claim.metric
     by_seed = {
         seed: metrics_of(run, [claim.metric])[claim.direction][claim.metric]
@@ -120,7 +119,7 @@ def _estimate(claim: Claim, facts: dict[str, Any], runs: dict[int, Any]) -> Esti
     }
     drawn = {seed: runs[seed]["drawn"][place] for seed in by_seed if runs[seed]["drawn"]}
     complete = drawn if len(drawn) == len(by_seed) else {}
-    return Estimate(by_seed, complete, facts["deterministic"])
+    return Estimate(by_seed, complete, facts.deterministic)
 
 
 def _markdown(rows: list[dict[str, Any]], figure: str) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from crossmodal.data.prepared import Prepared
 from crossmodal.data.split import Split, load_split
@@ -11,14 +10,14 @@ from crossmodal.models.embedding_file import SPLITS, write_embeddings
 from crossmodal.models.model_folder import Fitted, read_model
 from crossmodal.repeatability import use_deterministic_algorithms
 from crossmodal.workflow.records import verified
+from crossmodal.workflow.specs import EmbedSpec
 
 
-def embed(spec: dict[str, Any], output: Path, folder: Path, features: Path, model: Path) -> None:
+def embed(spec: EmbedSpec, output: Path, folder: Path, features: Path, model: Path) -> None:
     """Write the embeddings of one run.
 
     Args:
-        spec: `views`, `relevance` and `code`, a hash of the source, `changes` of the dataset if
-            there are any, and `deterministic` if the method can use a GPU.
+        spec: Views, relevance, changes of the dataset, and the hash of the code.
         output: The embedding file.
         folder: Folder of the prepared dataset.
         features: Folder of the dataset's features.
@@ -28,16 +27,16 @@ def embed(spec: dict[str, Any], output: Path, folder: Path, features: Path, mode
         CrossmodalError: If an input is missing or corrupt.
     """
     fitted, splits, read = open_run(spec, folder, features, model, SPLITS)
-    write_embeddings(output, fitted.facts, fitted.method, splits, provenance(spec, read))
+    write_embeddings(output, fitted.facts, fitted.method, splits, provenance(spec.code, read))
 
 
 def open_run(
-    spec: dict[str, Any], folder: Path, features: Path, model: Path, names: Sequence[str]
+    spec: EmbedSpec, folder: Path, features: Path, model: Path, names: Sequence[str]
 ) -> tuple[Fitted, dict[str, Split], dict[str, str]]:
     """A fitted method, the named splits as it was fitted on them, and digests of what was read.
 
     Args:
-        spec: As `embed` takes it.
+        spec: See `embed`.
         folder: Folder of the prepared dataset.
         features: Folder of the dataset's features.
         model: model.safetensors in its model folder.
@@ -46,11 +45,11 @@ def open_run(
     Raises:
         CrossmodalError: If an input is missing or corrupt.
     """
-    use_deterministic_algorithms(spec.get("deterministic"))
-    views = {modality: features / f"{name}.h5" for modality, name in spec["views"].items()}
+    use_deterministic_algorithms(spec.deterministic)
+    views = {modality: features / f"{name}.h5" for modality, name in spec.views.items()}
     files = [folder / "items.csv", folder / "splits.csv", *views.values()]
     read = verified([*files, model, model.with_name("model.json")])
     fitted = read_model(model.parent)
     dataset = Prepared(folder)
-    how = (spec["relevance"], spec.get("changes"))
+    how = (spec.relevance, spec.changes)
     return fitted, {name: load_split(dataset, views, name, *how) for name in names}, read

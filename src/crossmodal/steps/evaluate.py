@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -14,11 +13,12 @@ from crossmodal.metrics.retrieval import per_query, rsum, summary
 from crossmodal.models.embedding_file import Embedded, read_embeddings
 from crossmodal.reporting.query_values import SUFFIX, QueryValues, write_query_values
 from crossmodal.workflow.records import verified
+from crossmodal.workflow.specs import EvaluateSpec
 
 SCOPES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)  # of the curve of CMOLRS's figure 3
 
 
-def evaluate(spec: dict[str, Any], output: Path, embeddings: Path, seed: int) -> None:
+def evaluate(spec: EvaluateSpec, output: Path, embeddings: Path, seed: int) -> None:
     """Write the metrics of one run as JSON, and the values of each test query beside it.
 
     Keys: `test` and `validation`, each direction -> metric -> value; `precision_scope`, direction
@@ -29,7 +29,7 @@ def evaluate(spec: dict[str, Any], output: Path, embeddings: Path, seed: int) ->
     these metrics.
 
     Args:
-        spec: `code`, a hash of the source; what else is in it is not read.
+        spec: The hash of the code; the fit is not read.
         output: The JSON file; *.npz beside it is that of `write_query_values`.
         embeddings: Embedding file of the run.
         seed: Seeds the random control.
@@ -57,7 +57,7 @@ def evaluate(spec: dict[str, Any], output: Path, embeddings: Path, seed: int) ->
             bounds.setdefault(scorer, {})[key] = metrics
     result = {
         "model": embedded.facts,
-        "made": provenance(spec, read),
+        "made": provenance(spec.code, read),
         "validation": summarise(validation),
         "test": summarise(test),
         "precision_scope": precision,

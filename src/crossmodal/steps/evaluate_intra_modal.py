@@ -1,7 +1,6 @@
 """Metrics of intra-modal retrieval, from the embeddings of one run."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -14,9 +13,10 @@ from crossmodal.models.embedding_file import read_embeddings
 from crossmodal.reporting.query_values import SUFFIX, QueryValues, write_query_values
 from crossmodal.steps.evaluate import average
 from crossmodal.workflow.records import verified
+from crossmodal.workflow.specs import EvaluateSpec
 
 
-def evaluate_intra_modal(spec: dict[str, Any], output: Path, embeddings: Path, seed: int) -> None:
+def evaluate_intra_modal(spec: EvaluateSpec, output: Path, embeddings: Path, seed: int) -> None:
     """Write the metrics of the test split as JSON, and the values of each query beside it.
 
     They are those of table V of Wu et al. 2020.
@@ -26,7 +26,7 @@ def evaluate_intra_modal(spec: dict[str, Any], output: Path, embeddings: Path, s
     error; `model`, the facts of the run; `made`, the provenance of these metrics.
 
     Args:
-        spec: `code`, a hash of the source; what else is in it is not read.
+        spec: The hash of the code; the fit is not read.
         output: The JSON file; *.npz beside it is that of `write_query_values`.
         embeddings: Embedding file of the run.
         seed: Seeds the random control.
@@ -55,7 +55,7 @@ def evaluate_intra_modal(spec: dict[str, Any], output: Path, embeddings: Path, s
         directions["average"] = average(*directions.values())
     result = {
         "model": embedded.facts,
-        "made": provenance(spec, read),
+        "made": provenance(spec.code, read),
         "test": metrics.pop("test"),
         "controls": metrics,
         "test_items": len(np.unique(pool.items)),

@@ -1,7 +1,6 @@
 """All metrics of one run by the readout that all methods have in common, class posteriors."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -16,10 +15,11 @@ from crossmodal.metrics.retrieval import Pool, per_query, summary
 from crossmodal.reporting.query_values import SUFFIX, QueryValues, write_query_values
 from crossmodal.steps.embed import open_run
 from crossmodal.steps.evaluate import summarise
+from crossmodal.workflow.specs import EmbedSpec
 
 
 def evaluate_posteriors(
-    spec: dict[str, Any], output: Path, folder: Path, features: Path, model: Path
+    spec: EmbedSpec, output: Path, folder: Path, features: Path, model: Path
 ) -> None:
     """Write the metrics of one run as JSON, and the values of each test query beside it.
 
@@ -27,7 +27,7 @@ def evaluate_posteriors(
     `made`, the provenance of these metrics.
 
     Args:
-        spec: As `embed` takes it.
+        spec: Views, relevance, changes of the dataset, and the hash of the code.
         output: The JSON file; *.npz beside it is that of `write_query_values`.
         folder: Folder of the prepared dataset.
         features: Folder of the dataset's features.
@@ -54,7 +54,7 @@ def evaluate_posteriors(
                 per_direction[key] = QueryValues(ids, embedded[pair[0]].items, values)
     write_query_values(output.with_suffix(SUFFIX), per_direction)
     parts = {name: summarise(part) for name, part in metrics.items()}
-    write_json(output, {**parts, "model": fitted.facts, "made": provenance(spec, read)})
+    write_json(output, {**parts, "model": fitted.facts, "made": provenance(spec.code, read)})
 
 
 def _per_query(

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from crossmodal.config import plugins
+from crossmodal.config.fit import non_defaults
 from crossmodal.data.feature import Feature, Shape
 from crossmodal.data.feature_file import FeatureFile, Ragged, Rows, write_features
 from crossmodal.data.feature_reader import open_features
@@ -20,10 +20,11 @@ from crossmodal.io.provenance import provenance
 from crossmodal.io.seals import is_whole, sealing
 from crossmodal.repeatability import use_deterministic_algorithms
 from crossmodal.workflow.records import verified
+from crossmodal.workflow.specs import ExtractSpec
 
 
 def extract(
-    spec: dict[str, Any],
+    spec: ExtractSpec,
     output: Path,
     folder: Path,
     features: Path,
@@ -33,8 +34,7 @@ def extract(
     """Write the feature file `output`.
 
     Args:
-        spec: `plugin`, `options`, `code`, a hash of the source, `language` of a dataset whose texts
-            are not English, and `deterministic` if the feature can use a GPU.
+        spec: The feature's plug-in and options, the language of texts, and the hash of the code.
         output: The feature file.
         folder: Folder of the prepared dataset.
         features: Folder of the dataset's other features.
@@ -45,17 +45,17 @@ def extract(
         CrossmodalError: If an input is missing or corrupt, or no caption of a split has a word that
             the feature knows.
     """
-    use_deterministic_algorithms(spec.get("deterministic"))
+    use_deterministic_algorithms(spec.deterministic)
     where = f"features.{output.stem}"
-    feature: Feature = plugins.make("features", spec["plugin"], spec["options"], where)
-    feature.threads, feature.language = threads, spec.get("language", "en")
+    feature: Feature = plugins.make("features", spec.plugin, spec.options, where)
+    feature.threads, feature.language = threads, spec.language
     dataset = Prepared(folder)
     inputs = [folder / name for name in feature.reads]
     inputs += [features / f"{name}.h5" for name in feature.of]
     network = weights / feature.weights if feature.weights else None
     inputs += [network] if network else []
     sources = {name: open_features(features / f"{name}.h5") for name in feature.of}
-    with unfinished_work(output, spec, inputs) as parts:
+    with unfinished_work(output, non_defaults(spec), inputs) as parts:
         read = verified(inputs)
         feature.setup(network)
         feature.fit(dataset, sources)
@@ -71,8 +71,13 @@ def extract(
             _check_shape(where, feature.shape, chunk)
             _save(parts, start, chunk)
         stated = {name: source.meta for name, source in sources.items()}
-        made = provenance(spec, read)
-        meta = {"extractor": spec, "made": made, "sources": stated, **feature.learnt()}
+        made = provenance(spec.code, read)
+        meta = {
+            "extractor": non_defaults(spec),
+            "made": made,
+            "sources": stated,
+            **feature.learnt(),
+        }
         ids, items = [row.id for row in rows], [item_of(row) for row in rows]
         write_features(output, ids, items, _Parts(parts, starts), meta)
 

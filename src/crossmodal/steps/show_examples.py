@@ -2,7 +2,6 @@
 
 from html import escape
 from pathlib import Path
-from typing import Any
 
 from crossmodal.data.prepared import Prepared
 from crossmodal.io.files import write_text
@@ -10,6 +9,7 @@ from crossmodal.models.embedding_file import read_embeddings
 from crossmodal.reporting.examples import RESULTS, Example, chance, draw_examples
 from crossmodal.reporting.html import Showing
 from crossmodal.workflow.records import verified
+from crossmodal.workflow.report_specs import ExamplesSpec
 
 STYLE = """
 body { font-family: sans-serif; margin: 1em auto; padding: 0 1em; max-width: 1280px; }
@@ -35,11 +35,11 @@ PARTS = {
 }
 
 
-def show_examples(spec: dict[str, Any], output: Path, embeddings: list[Path], folder: Path) -> None:
+def show_examples(spec: ExamplesSpec, output: Path, embeddings: list[Path], folder: Path) -> None:
     """Write the page, one HTML file that needs no other one.
 
     Args:
-        spec: `labels` of the experiment and of those beside it, `dataset` and `relevance`.
+        spec: Names of the experiments, their dataset, and what is relevant.
         output: The page.
         embeddings: Embedding file of a run of each; those beside it show what they find for the
             same queries.
@@ -51,8 +51,8 @@ def show_examples(spec: dict[str, Any], output: Path, embeddings: list[Path], fo
     verified([*embeddings, *(folder / name for name in ("items.csv", "captions.csv", "media.zip"))])
     models = [read_embeddings(path) for path in embeddings]
     showing, own = Showing(Prepared(folder)), models[0]
-    title = f"{' beside '.join(spec['labels'])}: {spec['dataset']}, test split"
-    rule = RULES[spec["relevance"] if own.by_label else "item"]
+    title = f"{' beside '.join(spec.labels)}: {spec.dataset}, test split"
+    rule = RULES[spec.relevance if own.by_label else "item"]
     parts = [f"<h1>{escape(title)}</h1>", f"<p>{rule}</p>"]
     for pair in own.directions():
         pools = [own.splits["test"][m] for m in pair]
@@ -73,7 +73,7 @@ def show_examples(spec: dict[str, Any], output: Path, embeddings: list[Path], fo
             rows = [
                 _row(showing, pair, model.ids, example, label if len(shown) > 1 else "")
                 for examples in zip(*(found[name] for found in shown), strict=True)
-                for example, model, label in zip(examples, models, spec["labels"], strict=False)
+                for example, model, label in zip(examples, models, spec.labels, strict=False)
             ]
             parts += [f"<h2>{' to '.join(pair)}</h2><h3>{heading}</h3>{by_chance}", _table(rows)]
     body = "\n".join(parts)

@@ -15,17 +15,16 @@ from crossmodal.reporting.site import (
 from crossmodal.reporting.tables import COLUMNS
 from crossmodal.workflow.jobs import CURVES
 from crossmodal.workflow.records import verified
+from crossmodal.workflow.report_specs import SiteExperiment, SiteSpec
 
 RESULTS = Path("results")
 
 
-def site(spec: dict[str, Any], output: Path, deviations: Path) -> None:
+def site(spec: SiteSpec, output: Path, deviations: Path) -> None:
     """Write the page of all tables, curves and facts of a suite.
 
     Args:
-        spec: `suite`, its name; `suites`; `papers`, all names; `tables` with title, note and
-            retrieval; `experiments` with label, dataset, method, views and the paper whose number
-            stands beside.
+        spec: The suite, its tables and experiments.
         output: The page, in a folder beside those of tables, curves, runs and examples.
         deviations: docs/deviations.md.
 
@@ -35,8 +34,8 @@ def site(spec: dict[str, Any], output: Path, deviations: Path) -> None:
     verified(_inputs(spec))
     decisions = read_deviations(deviations.read_text(encoding="utf-8"))
     tables = {
-        name: {**shown, "papers": papers_of(name, spec["suites"], spec["papers"])}
-        for name, shown in spec["tables"].items()
+        name: {**table.model_dump(), "papers": papers_of(name, spec.suites, spec.papers)}
+        for name, table in spec.tables.items()
     }
     numbers = [
         number for name in tables for number in number_rows(name, read_csv(_table(name), COLUMNS))
@@ -45,19 +44,19 @@ def site(spec: dict[str, Any], output: Path, deviations: Path) -> None:
         "tables": tables,
         "numbers": numbers,
         "experiments": {
-            name: _experiment(name, said, decisions) for name, said in spec["experiments"].items()
+            name: _experiment(name, experiment, decisions)
+            for name, experiment in spec.experiments.items()
         },
         "deviations": decisions,
     }
-    write_text(output, to_html(f"crossmodal: {spec['suite']}", content))
+    write_text(output, to_html(f"crossmodal: {spec.suite}", content))
 
 
-def _inputs(spec: dict[str, Any]) -> list[Path]:
-    """All results that the page shows."""
-    experiments = spec["experiments"]
-    runs = [path for name, said in experiments.items() for path in _runs(name, said["seeds"])]
-    curves = [_curve(kind, name) for name in experiments for kind in CURVES]
-    return [*map(_table, spec["tables"]), *runs, *curves]
+def _inputs(spec: SiteSpec) -> list[Path]:
+    """Return all results that the page shows."""
+    runs = [path for name, one in spec.experiments.items() for path in _runs(name, one.seeds)]
+    curves = [_curve(kind, name) for name in spec.experiments for kind in CURVES]
+    return [*map(_table, spec.tables), *runs, *curves]
 
 
 def _table(name: str) -> Path:
@@ -75,13 +74,15 @@ def _curve(kind: str, name: str) -> Path:
     return RESULTS / f"curves/{kind}/{name}.csv"
 
 
-def _experiment(name: str, said: dict[str, Any], decisions: dict[str, Any]) -> dict[str, Any]:
-    """All that the page shows of an experiment, but its numbers."""
-    runs = [read_json(path) for path in _runs(name, said["seeds"])]
+def _experiment(
+    name: str, spec: SiteExperiment, decisions: dict[str, list[list[str]]]
+) -> dict[str, Any]:
+    """Return all that the page shows of an experiment, but its numbers."""
+    runs = [read_json(path) for path in _runs(name, spec.seeds)]
     return {
-        **said,
+        **spec.model_dump(),
         **facts_of(runs),
-        "sections": sections_for(decisions, said["label"], said["method"], said["dataset"]),
+        "sections": sections_for(decisions, spec.label, spec.method, spec.dataset),
         "curves": {
             kind: [
                 [float(value) if value else None for value in row.values()]

@@ -3,8 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from crossmodal.config.experiment import Experiment
-from crossmodal.config.table import Table, column
+from crossmodal.config.table import column
 from crossmodal.io.files import read_json, write_csv, write_text
 from crossmodal.reporting.chance import chance
 from crossmodal.reporting.item_draws import Draws, by_posteriors, item_draws
@@ -14,15 +13,14 @@ from crossmodal.reporting.query_values import SUFFIX, read_query_values
 from crossmodal.reporting.rows import make_rows
 from crossmodal.reporting.tables import COLUMNS, to_csv, to_markdown
 from crossmodal.workflow.records import verified
+from crossmodal.workflow.report_specs import TabulateSpec
 
 
-def tabulate(spec: dict[str, Any], output: Path, numbers: Path, paths: list[Path]) -> None:
+def tabulate(spec: TabulateSpec, output: Path, numbers: Path, paths: list[Path]) -> None:
     """Write the table as Markdown, as CSV and, beside it, as LaTeX.
 
     Args:
-        spec: `table` and the `experiments` that it shows, as in params.yaml; and the names of
-            those that are `deterministic`; `departures`, sentences on datasets; `figures`, their
-            titles; `failed`, experiments whose row stays empty, with the reason.
+        spec: The table and the experiments that it shows, as in params.yaml.
         output: Path of the Markdown file; its stem is the table's name.
         numbers: Path of the CSV.
         paths: Metrics of all other runs: <experiment>/seed<n>.json, in a folder `posteriors` those
@@ -33,18 +31,17 @@ def tabulate(spec: dict[str, Any], output: Path, numbers: Path, paths: list[Path
     """
     queries = {path: path.with_suffix(SUFFIX) for path in paths}
     verified([*paths, *queries.values()])
-    table = Table.model_validate(spec["table"])
-    experiments = {n: Experiment.model_validate(e) for n, e in spec["experiments"].items()}
+    table, experiments = spec.table, spec.experiments
     runs = _runs(paths)
     draws = _draws({path: own for path, own in queries.items() if own.exists()})
     draws = {name: own for name, own in draws.items() if len(own) == len(runs[name])}
-    rows = make_rows(table, experiments, runs, spec["deterministic"], draws)
+    rows = make_rows(table, experiments, runs, spec.deterministic, draws)
     write_csv(numbers, COLUMNS, to_csv(output.stem, rows))
     write_text(numbers.with_suffix(".tex"), to_latex(output.stem, table, rows))
-    failed = {experiments[n].row(): why for n, why in spec.get("failed", {}).items()}
-    named = spec["figures"] | {name: experiment.row() for name, experiment in experiments.items()}
+    failed = {experiments[n].row(): why for n, why in spec.failed.items()}
+    named = spec.figures | {name: experiment.row() for name, experiment in experiments.items()}
     figures = {} if failed else table.drawn(output.stem, named)
-    remarks = [*spec["departures"], *data_remarks(experiments, runs), *_missing(failed)]
+    remarks = [*spec.departures, *data_remarks(experiments, runs), *_missing(failed)]
     remarks += chance(table, experiments, runs)
     write_text(output, to_markdown(table, rows, [*remarks, *notes(rows)], figures))
 

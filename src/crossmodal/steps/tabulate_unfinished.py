@@ -1,6 +1,5 @@
 """Tables of a run in which jobs failed: a row that failed stays empty, and says why."""
 
-import json
 import re
 from collections.abc import Collection, Iterable
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 from crossmodal.steps.merge import merge
 from crossmodal.steps.tabulate import tabulate
 from crossmodal.workflow.records import disown
+from crossmodal.workflow.report_specs import TabulateSpec
 
 ERROR = re.compile(r"^(?:error: |(?=[\w.]*(?:Error|Exception): ))(.+)$", re.MULTILINE)
 SILENT = "stopped without a message, as where memory is short"
@@ -37,7 +37,8 @@ def tabulate_unfinished(unfinished: Iterable[Any], failed: Collection[Any]) -> l
             reasons = {Path(run).parent.name: _reason(cause) for run, cause in causes.items()}
             runs = [r for r in map(Path, job.input.runs) if r.parent.name not in reasons]
             output, numbers, latex = map(Path, job.output)
-            tabulate({**json.loads(job.params.spec), "failed": reasons}, output, numbers, runs)
+            spec = TabulateSpec.from_json(job.params.spec)
+            tabulate(spec.model_copy(update={"failed": reasons}), output, numbers, runs)
             made += _due(output, numbers, latex)
     for job in _jobs("merge", waiting):
         tables = [Path(table) for table in job.input.tables]

@@ -7,12 +7,14 @@ Several processes may fit it together, see `crossmodal.training.processes`; the 
 import resource
 import sys
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from crossmodal.config import plugins
+from crossmodal.config.fit import Options, non_defaults
 from crossmodal.config.grids import combinations
 from crossmodal.data.learnable import require_items
 from crossmodal.data.prepared import Prepared
@@ -25,14 +27,16 @@ from crossmodal.io.seals import is_whole, seal
 from crossmodal.learning.method import Method, Run
 from crossmodal.learning.plateau import plateau
 from crossmodal.learning.selection import selection_score
+from crossmodal.models.fit_facts import Candidate, Facts
 from crossmodal.models.model_folder import MODEL_FILES, publish_model, read_facts, write_model
 from crossmodal.repeatability import use_deterministic_algorithms
 from crossmodal.training.processes import broadcast_from_first, is_first, joined, processes
 from crossmodal.workflow.records import verified
+from crossmodal.workflow.specs import TrainSpec
 
 
 def train(
-    spec: dict[str, Any],
+    spec: TrainSpec,
     output: Path,
     folder: Path,
     features: Path,
@@ -43,9 +47,7 @@ def train(
     """Write model.safetensors, model.json and curve.csv next to `output`.
 
     Args:
-        spec: `plugin`, `options`, `search`, `views`, `relevance`, `code`, a hash of the source,
-            `searched_by` if it is 'first', `changes` of the dataset if there are any, and
-            `deterministic` if the method can use a GPU.
+        spec: The method with its options, what it learns from, and the hash of the code.
         output: Path of model.safetensors, <experiment>/seed<n>/.
         folder: Folder of the prepared dataset.
         features: Folder of the dataset's features.
@@ -57,58 +59,73 @@ def train(
         CrossmodalError: If data and method do not fit together.
         DivergenceError: If training diverges with all options that are searched.
     """
-    use_deterministic_algorithms(spec.get("deterministic"))
+    use_deterministic_algorithms(spec.deterministic)
     with joined(), ExitStack() as stack:
-        _refuse_processes(spec)
-        views = {modality: features / f"{name}.h5" for modality, name in spec["views"].items()}
-        tables = [folder / "items.csv", folder / "splits.csv"]
-        searched_there = _searched_there(spec, output, seed)
-        inputs = [*tables, *views.values(), *searched_there]
-        unfinished = unfinished_work(output.parent, [spec, seed], inputs)
+        method: Method = plugins.make("methods", spec.plugin, spec.options, "options")
+        _refuse_processes(spec.plugin, method)
+        network = weights / method.weights if method.weights else None
+        views = {modality: features / f"{name}.h5" for modality, name in spec.views.items()}
+        first = [output.parent.with_name("seed0") / "model.json"]
+        first = first if spec.searched_by == "first" and seed else []
+        inputs = [folder / "items.csv", folder / "splits.csv", *views.values(), *first]
+        unfinished = unfinished_work(output.parent, [non_defaults(spec), seed], inputs)
         work = broadcast_from_first(lambda: stack.enter_context(unfinished))
-        read = broadcast_from_first(lambda: verified([*inputs, *_weights(spec, weights)]))
+        read = broadcast_from_first(lambda: verified([*inputs, *([network] if network else [])]))
         dataset = Prepared(folder)
-        how = (spec["relevance"], spec.get("changes"))
-        splits = [load_split(dataset, views, split, *how) for split in ("train", "validation")]
-        require_items(splits[0])
-        _refuse_constant(splits[0], views)
-        fitted, searched = {}, []
-        taken = [read_facts(path.parent)["searched"] for path in searched_there]
-        for index, options in enumerate(taken or combinations(spec["search"])):
-            candidate = work / f"candidate{index}"
-            if not broadcast_from_first(partial(_is_fitted, candidate)):
-                label = f"{output.parent} {options or ''}".strip()
-                run = Run(seed, candidate, label=label, threads=max(1, threads // processes()))
-                try:
-                    _fit(spec, options, splits, run, weights)
-                except DivergenceError as error:
-                    diverged = error
-                    searched.append({"searched": options, "diverged": str(error)})
-                    if is_first():
-                        print(f"not chosen: {error}", file=sys.stderr, flush=True)
-                    continue
-            facts = broadcast_from_first(partial(read_facts, candidate))
-            fitted[candidate] = facts["validation"]
-            searched.append({key: facts[key] for key in ("searched", "validation")})
-        if not fitted:
-            raise diverged
-        best = max(fitted, key=fitted.get)  # of equals the first
+        train, validation = (
+            load_split(dataset, views, split, spec.relevance, spec.changes)
+            for split in ("train", "validation")
+        )
+        require_items(train)
+        _refuse_constant(train, views)
+        label, threads = str(output.parent), max(1, threads // processes())
+        run = Run(seed, work, label=label, weights=network, threads=threads)
+        fit = partial(_fit, spec, train, validation, run)
+        chosen = [read_facts(path.parent)["searched"] for path in first]
+        best, tried = _search(fit, chosen or combinations(spec.search), work)
         if is_first():
-            facts = {"remarks": dataset.remarks} if dataset.remarks else {}
-            facts |= {"search": searched, "made": provenance(spec, read)}
+            facts: dict[str, object] = {"remarks": dataset.remarks} if dataset.remarks else {}
+            facts |= {"search": tried, "made": provenance(spec.code, read)}
             publish_model(best, output.parent, **facts)
+
+
+def _search(
+    fit: Callable[[Options, Path], None], combinations: list[Options], work: Path
+) -> tuple[Path, list[Candidate]]:
+    """Return the model folder with the best validation score, and all candidates.
+
+    Args:
+        fit: Fits a combination of options and writes its model folder.
+        combinations: What is searched.
+        work: Gets a model folder for each; what an earlier process finished is not fitted again.
+
+    Raises:
+        DivergenceError: If all diverge.
+    """
+    scores: dict[Path, float] = {}
+    tried: list[Candidate] = []
+    for index, options in enumerate(combinations):
+        candidate = work / f"candidate{index}"
+        if not broadcast_from_first(partial(_is_fitted, candidate)):
+            try:
+                fit(options, candidate)
+            except DivergenceError as error:
+                diverged = error
+                tried.append({"searched": options, "diverged": str(error)})
+                if is_first():
+                    print(f"not chosen: {error}", file=sys.stderr, flush=True)
+                continue
+        facts = broadcast_from_first(partial(read_facts, candidate))
+        scores[candidate] = facts["validation"]
+        tried.append({"searched": facts["searched"], "validation": facts["validation"]})
+    if not scores:
+        raise diverged
+    return max(scores, key=scores.__getitem__), tried  # of equals the first
 
 
 def _is_fitted(candidate: Path) -> bool:
     """Return true if all files of a model are there and undamaged."""
     return all(is_whole(candidate / name) for name in MODEL_FILES)
-
-
-def _searched_there(spec: dict[str, Any], output: Path, seed: int) -> list[Path]:
-    """Facts of the fit that has searched the options of this one; empty if it searches itself."""
-    if spec.get("searched_by") != "first" or seed == 0:
-        return []
-    return [output.parent.with_name("seed0") / "model.json"]
 
 
 def _refuse_constant(train: Split, views: dict[str, Path]) -> None:
@@ -121,42 +138,34 @@ def _refuse_constant(train: Split, views: dict[str, Path]) -> None:
             )
 
 
-def _refuse_processes(spec: dict[str, Any]) -> None:
-    """Whether the method can be trained by as many processes as there are."""
-    if processes() == 1:
-        return
-    if not plugins.make("methods", spec["plugin"], spec["options"], "options").distributed:
+def _refuse_processes(plugin: str, method: Method) -> None:
+    """Check that the method can be trained by as many processes as there are."""
+    if processes() > 1 and not method.distributed:
         raise CrossmodalError(
-            f"gpus: is {processes()}, but the method {spec['plugin']!r} trains on one; "
-            "ask for no more"
+            f"gpus: is {processes()}, but the method {plugin!r} trains on one; ask for no more"
         )
 
 
-def _weights(spec: dict[str, Any], folder: Path) -> list[Path]:
-    """The weights that the method begins with."""
-    method = plugins.make("methods", spec["plugin"], spec["options"], "options")
-    return [folder / method.weights] if method.weights else []
-
-
 def _fit(
-    spec: dict[str, Any], options: dict[str, Any], splits: list[Split], run: Run, weights: Path
+    spec: TrainSpec, train: Split, validation: Split, run: Run, options: Options, folder: Path
 ) -> None:
-    """Fit one combination of options and write its files into `run.checkpoints`."""
-    run.checkpoints.mkdir(exist_ok=True)
-    chosen = spec["options"] | options
-    method: Method = plugins.make("methods", spec["plugin"], chosen, "options")
-    run.weights = weights / method.weights if method.weights else None
+    """Fit one combination of options and write its model folder."""
+    folder.mkdir(exist_ok=True)
+    label = f"{run.label} {options or ''}".strip()
+    run = replace(run, checkpoints=folder, curve=[], label=label)
+    chosen = spec.options | options
+    method: Method = plugins.make("methods", spec.plugin, chosen, "options")
     start = time.monotonic()
-    method.fit(*splits, run)
+    method.fit(train, validation, run)
     if not is_first():
         return
-    facts = {
-        "plugin": spec["plugin"],
+    facts: Facts = {
+        "plugin": spec.plugin,
         "options": chosen,
         "searched": options,
-        "relevance": spec["relevance"],
+        "relevance": spec.relevance,
         "seed": run.seed,
-        "validation": selection_score(method, splits[1]),
+        "validation": selection_score(method, validation),
         "last_epoch": run.curve[-1] if run.curve else {},
         "plateau": plateau(run.curve),
         "fit_seconds": round(time.monotonic() - start, 2),
@@ -164,10 +173,10 @@ def _fit(
         "peak_gpu_memory_mb": _peak_gpu_memory_mb(),
     }
     columns = list(run.curve[0]) if run.curve else ["epoch"]
-    write_csv(run.checkpoints / "curve.csv", columns, [row.values() for row in run.curve])
-    write_model(run.checkpoints, method, facts, splits[0])
+    write_csv(folder / "curve.csv", columns, [row.values() for row in run.curve])
+    write_model(folder, method, facts, train)
     for name in MODEL_FILES:
-        seal(run.checkpoints / name)
+        seal(folder / name)
 
 
 def _peak_gpu_memory_mb() -> int:

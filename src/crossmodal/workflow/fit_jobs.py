@@ -1,16 +1,17 @@
 """What the rules ask of params.yaml up to embeddings: each job's files, and what it depends on."""
 
-import json
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from crossmodal.config.experiment import Experiment
+from crossmodal.config.fit import non_defaults
 from crossmodal.config.params import Params
 from crossmodal.data.prepared import FILES, is_prepared
 from crossmodal.errors import ENCODERS, CrossmodalError
 from crossmodal.io.files import digest
+from crossmodal.workflow import own_files
 from crossmodal.workflow.code_hash import code
-from crossmodal.workflow.own_files import content
+from crossmodal.workflow.specs import EmbedSpec, ExtractSpec, PrepareSpec, Spec, TrainSpec
 
 
 class Wildcards(Protocol):
@@ -22,7 +23,7 @@ class Wildcards(Protocol):
         experiment: Key of `experiments`.
         seed: Of a run.
         table: Key of `tables`.
-        figure: Key of `figures`.
+        drawing: Figure in `results/figures/`, without its suffix.
     """
 
     dataset: str
@@ -30,7 +31,7 @@ class Wildcards(Protocol):
     experiment: str
     seed: str
     table: str
-    figure: str
+    drawing: str
 
 
 class FitJobs:
@@ -81,8 +82,8 @@ class FitJobs:
         """Preparing a dataset depends on its options, and on the user's own files."""
         entry = self.params.plugin("datasets", wildcards.dataset)
         # as inputs of the rule, many files of a user would fill records and logs
-        files = content(self.params.dataset_of(wildcards.dataset).files())
-        return job_spec("prepare", {**entry, "files": files}, "datasets")
+        files = own_files.content(self.params.dataset_of(wildcards.dataset).files())
+        return job_spec("prepare", PrepareSpec(**entry, files=files), f"datasets.{entry['plugin']}")
 
     # extract
 
@@ -118,8 +119,12 @@ class FitJobs:
     def extract(self, wildcards: Wildcards) -> str:
         """Extraction depends on the feature's options, of texts also on their language."""
         entry = self.params.plugin("features", wildcards.feature)
-        besides = self._gpu(self.feature_gpu(wildcards)) | self._language(wildcards)
-        return job_spec("extract", entry | besides, "features")
+        spec = ExtractSpec(
+            **entry,
+            language=self._language(wildcards),
+            deterministic=self._deterministic(self.feature_gpu(wildcards)),
+        )
+        return job_spec("extract", spec, f"features.{entry['plugin']}")
 
     # train
 
@@ -137,7 +142,7 @@ class FitJobs:
 
     def searched(self, wildcards: Wildcards) -> list[str]:
         """Facts of the fit whose search chose the options of this one."""
-        if wildcards.seed == "0" or "searched_by" not in self.params.fit_job(wildcards.experiment):
+        if wildcards.seed == "0" or not self.params.fit(wildcards.experiment).searched_by:
             return []
         return [f"models/{wildcards.experiment}/seed0/model.json"]
 
@@ -151,13 +156,11 @@ class FitJobs:
 
     def train(self, wildcards: Wildcards) -> str:
         """A fit depends on the method's options, and on what it learns from."""
-        job = self.params.fit_job(wildcards.experiment)
-        of = {"of": self.params.described(wildcards.experiment)}
-        return job_spec("train", job | of | self._gpu(self.gpu(wildcards)), "methods")
+        return self._train(wildcards.experiment)
 
-    def fit(self, wildcards: Wildcards) -> dict[str, str]:
-        """What a result depends on besides its files, which may outlive the model they are of."""
-        return {"fit": digest(self.train(wildcards))}
+    def fit_of(self, experiment: str) -> str:
+        """Return the digest of a fit: a result's files may outlive the model that they are of."""
+        return digest(self._train(experiment))
 
     def embed(self, wildcards: Wildcards) -> str:
         """Embedding depends on the fit, and on what is embedded."""
@@ -170,15 +173,14 @@ class FitJobs:
     def _experiment(self, name: str) -> Experiment:
         return self.params.experiments[name]
 
-    def _gpu(self, used: int) -> dict[str, bool]:
-        """What a job that makes use of a GPU depends on besides."""
-        return {"deterministic": self.params.deterministic} if used else {}
+    def _deterministic(self, gpus: int) -> bool | None:
+        """Return `deterministic` of params.yaml for a job that uses a GPU."""
+        return self.params.deterministic if gpus else None
 
-    def _language(self, wildcards: Wildcards) -> dict[str, str]:
-        """What a job on texts that are not English depends on besides."""
-        language = self.params.dataset_of(wildcards.dataset).language
+    def _language(self, wildcards: Wildcards) -> str:
+        """Return the language of the texts that a feature reads."""
         reads_text = self.params.feature_of(wildcards.feature).modality == "text"
-        return {"language": language} if reads_text and language != "en" else {}
+        return self.params.dataset_of(wildcards.dataset).language if reads_text else "en"
 
     def _raw_folder(self, dataset: str) -> str:
         return f"data/raw/{self.params.plugin('datasets', dataset)['plugin']}"
@@ -199,17 +201,30 @@ class FitJobs:
         return [path.format(e, seed) for e in experiments for seed in self.params.seeds_of(e)]
 
     def _embedded(self, step: str, wildcards: Wildcards) -> str:
-        job = self.params.fit_job(wildcards.experiment)
-        entry = {k: job[k] for k in ("plugin", "views", "relevance", "changes") if k in job}
-        used = self.fit(wildcards) | self._gpu(self.gpu(wildcards))
-        return job_spec(step, entry | used, "methods")
+        fit = self.params.fit(wildcards.experiment)
+        read = {k: v for k, v in non_defaults(fit).items() if k in EmbedSpec.model_fields}
+        own = self.fit_of(wildcards.experiment)
+        deterministic = self._deterministic(self.gpu(wildcards))
+        spec = EmbedSpec(**read, fit=own, deterministic=deterministic)
+        return job_spec(step, spec, f"methods.{fit.plugin}")
+
+    def _train(self, experiment: str) -> str:
+        fit, of = self.params.fit(experiment), self.params.described(experiment)
+        deterministic = self._deterministic(self.params.uses_gpu(experiment))
+        spec = TrainSpec(**non_defaults(fit), of=of, deterministic=deterministic)
+        return job_spec("train", spec, f"methods.{fit.plugin}")
 
 
-def job_spec(step: str, entry: dict[str, Any], kind: str = "") -> str:
-    """What a job depends on: with a kind of plug-ins, it runs the one that the entry names."""
-    modules = [f"crossmodal.steps.{step}"]
-    modules += [f"crossmodal.{kind}.{entry['plugin']}"] if kind else []
-    return json.dumps({**entry, "code": code(*modules)}, sort_keys=True)
+def job_spec(step: str, spec: Spec, *plugins: str) -> str:
+    """Return the specification of a job as JSON, with the hash of its code.
+
+    Args:
+        step: Name of the step.
+        spec: All else that the job depends on.
+        plugins: Plug-ins that it runs, such as 'methods.sam'.
+    """
+    modules = (f"crossmodal.{name}" for name in (f"steps.{step}", *plugins))
+    return spec.model_copy(update={"code": code(*modules)}).to_json()
 
 
 def _weights(file: str) -> list[str]:

@@ -11,6 +11,7 @@ from PIL import Image
 
 from crossmodal.steps.extract import extract
 from crossmodal.steps.prepare import prepare
+from crossmodal.workflow.specs import ExtractSpec, PrepareSpec
 from tests.workflow.project import PARAMS
 
 MOMENTS = 10  # of each job
@@ -55,9 +56,9 @@ def jobs():
     """What makes the files of the dataset and of the features."""
     data, features, raw = Path("data/prepared/mine"), Path("features/mine"), Path("data/raw")
     raw.mkdir(parents=True, exist_ok=True)
-    yield lambda: prepare({"plugin": "folder", "options": OPTIONS}, raw, data)
+    yield lambda: prepare(PrepareSpec(plugin="folder", options=OPTIONS), raw, data)
     for name, options in FEATURES.items():
-        spec = {"plugin": name, "options": options}
+        spec = ExtractSpec(plugin=name, options=options)
         yield lambda spec=spec, output=features / f"{name}.h5": extract(
             spec, output, data, features, raw
         )

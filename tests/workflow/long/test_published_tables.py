@@ -10,12 +10,15 @@ import numpy as np
 import pytest
 
 from crossmodal.config import params
+from crossmodal.config.fit import non_defaults
 from crossmodal.steps.embed import embed
 from crossmodal.steps.evaluate import evaluate
 from crossmodal.steps.extract import extract
 from crossmodal.steps.prepare import prepare
 from crossmodal.steps.tabulate import tabulate
 from crossmodal.steps.train import train
+from crossmodal.workflow.report_specs import TabulateSpec
+from crossmodal.workflow.specs import EmbedSpec, EvaluateSpec, ExtractSpec, PrepareSpec, TrainSpec
 from tests.datasets import layouts
 from tests.project_params import PARAMS
 
@@ -84,16 +87,15 @@ def made(request, small, tmp_path_factory):
         layouts.shrink(patch, TABLES[name], layout.CONSTANTS)
         (folder / "raw").mkdir()
         layout.make(folder / "raw", np.random.default_rng(0))
-        spec = {"plugin": TABLES[name], "options": layout.DATASETS[entry]}
+        spec = PrepareSpec(plugin=TABLES[name], options=layout.DATASETS[entry])
         prepare(spec, folder / "raw", folder / "data")
     for feature in sorted(
         {f for e in table.experiments for f in small.experiments[e].views.values()}
     ):
         extract_with_sources(small, feature, folder)
     runs = [fit_and_evaluate(small, experiment, folder) for experiment in table.experiments]
-    shown = {e: small.experiments[e].model_dump() for e in table.experiments}
-    spec = {"table": table.model_dump(), "experiments": shown, "deterministic": []}
-    spec |= {"departures": [], "figures": {}}
+    shown = {e: small.experiments[e] for e in table.experiments}
+    spec = TabulateSpec(table=table, experiments=shown, deterministic=[], departures=[], figures={})
     page = folder / f"{name}.md"
     tabulate(spec, page, page.with_suffix(".csv"), runs)
     return SimpleNamespace(table=table, experiments=shown, lines=page.read_text().splitlines())
@@ -104,16 +106,18 @@ def extract_with_sources(small, feature, folder):
         extract_with_sources(small, source, folder)
     output = folder / f"{feature}.h5"
     if not output.exists():
-        extract(small.plugin("features", feature), output, folder / "data", folder, folder)
+        spec = ExtractSpec(**small.plugin("features", feature))
+        extract(spec, output, folder / "data", folder, folder)
 
 
 def fit_and_evaluate(small, experiment, folder):
-    job = small.fit_job(experiment)
+    fit = small.fit(experiment)
+    spec = EmbedSpec(views=fit.views, relevance=fit.relevance, changes=fit.changes)
     model = folder / experiment / "model.safetensors"
-    train(job, model, folder / "data", folder, folder, 0)
+    train(TrainSpec(**non_defaults(fit)), model, folder / "data", folder, folder, 0)
     embeddings, metrics = folder / f"{experiment}.h5", folder / experiment / "seed0.json"
-    embed(job, embeddings, folder / "data", folder, model)
-    evaluate(job, metrics, embeddings, 0)
+    embed(spec, embeddings, folder / "data", folder, model)
+    evaluate(EvaluateSpec(), metrics, embeddings, 0)
     return metrics
 
 

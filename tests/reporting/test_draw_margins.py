@@ -6,7 +6,8 @@ from matplotlib.text import Text
 
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import write_csv
-from crossmodal.steps import draw_margins as step
+from crossmodal.reporting import draw_margins as step
+from crossmodal.workflow.report_specs import Margins
 
 COLUMNS = [
     "epoch",
@@ -21,7 +22,7 @@ COLUMNS = [
 def drawn(tmp_path, columns=COLUMNS):
     rows = [[t, t / 10, 1 - t / 20, 0.9, 0.8, "nan"][: len(columns)] for t in range(10)]
     write_csv(tmp_path / "curve.csv", columns, rows)
-    step.draw_margins({"title": "Toy"}, tmp_path / "margins.svg", tmp_path / "curve.csv")
+    step.draw_margins(Margins(title="Toy"), tmp_path / "margins.svg", [tmp_path / "curve.csv"])
     return tmp_path / "margins.svg"
 
 

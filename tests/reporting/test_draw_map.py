@@ -4,7 +4,8 @@ import h5py
 import pytest
 
 from crossmodal.errors import CrossmodalError
-from crossmodal.steps.draw_map import draw_map
+from crossmodal.reporting.draw_map import draw_map
+from crossmodal.workflow.report_specs import Map
 
 SPEC = {
     "title": "CCA",
@@ -21,7 +22,7 @@ def texts(path):
 
 def test_both_modalities_stand_on_the_map_by_label(run_toy, tmp_path):
     run, output = run_toy(), tmp_path / "figures" / "map.svg"
-    draw_map(SPEC, output, run.embeddings, run.data.folder / "items.csv")
+    draw_map(Map(**SPEC), output, [run.embeddings, run.data.folder / "items.csv"])
     expected = {f"{m}, category{c} only" for m in ("image", "text") for c in (0, 2)}
     assert texts(output) == expected | {"CCA"}
     with h5py.File(run.embeddings) as file:
@@ -33,7 +34,9 @@ def test_both_modalities_stand_on_the_map_by_label(run_toy, tmp_path):
 
 def test_all_items_with_one_label_stand_on_the_map_if_none_is_named(run_toy, tmp_path):
     run, output = run_toy(), tmp_path / "map.svg"
-    draw_map(SPEC | {"labels": None}, output, run.embeddings, run.data.folder / "items.csv")
+    draw_map(
+        Map(**(SPEC | {"labels": None})), output, [run.embeddings, run.data.folder / "items.csv"]
+    )
     with h5py.File(run.embeddings) as file:
         labels = [file["test"][m]["labels"][()] for m in ("image", "text")]
     shown = {
@@ -50,7 +53,7 @@ def test_a_map_of_some_classes_names_these(run_toy, tmp_path):
     run, output = run_toy(changes={"classes": ["category1", "category2"]}), tmp_path / "map.svg"
     for labels, shown in ((None, ["category1", "category2"]), (["category2", "category1"],) * 2):
         spec = SPEC | {"labels": labels, "classes": ["category1", "category2"]}
-        draw_map(spec, output, run.embeddings, run.data.folder / "items.csv")
+        draw_map(Map(**spec), output, [run.embeddings, run.data.folder / "items.csv"])
         only = " only" if labels else ""
         assert texts(output) == {f"{m}, {c}{only}" for m in ("image", "text") for c in shown} | {
             "CCA"
@@ -60,4 +63,4 @@ def test_a_map_of_some_classes_names_these(run_toy, tmp_path):
 def test_an_unknown_label_is_named(run_toy, tmp_path):
     run, spec = run_toy(), SPEC | {"labels": ["bike", "category0"]}
     with pytest.raises(CrossmodalError, match=r"'bike' is unknown; known: category0"):
-        draw_map(spec, tmp_path / "map.svg", run.embeddings, run.data.folder / "items.csv")
+        draw_map(Map(**spec), tmp_path / "map.svg", [run.embeddings, run.data.folder / "items.csv"])

@@ -1,7 +1,6 @@
 """Margins of a training by epoch: figures 3 to 6 of Semedo and Magalhaes, ACM MM 2019."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from matplotlib import pyplot as plt
@@ -9,26 +8,29 @@ from matplotlib.axes import Axes
 
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import read_csv
-from crossmodal.reporting.figures import STYLE, save
-from crossmodal.workflow.records import verified
+from crossmodal.reporting.figures import STYLE, Points, save
+from crossmodal.workflow.report_specs import Margins
 
 COLUMNS = 4
 PREFIX, BETWEEN = "margin ", " | "
 
 
-def draw_margins(spec: dict[str, Any], output: Path, curve: Path) -> None:
+def draw_margins(spec: Margins, output: Path, inputs: list[Path]) -> Points:
     """Draw the mean margin of all triplets beside alpha(t), and then, for the triplets whose anchor
     is of a category, the mean margin by the category of the negative.
 
     Args:
-        spec: `title` of the figure.
+        spec: Title of the figure.
         output: The SVG.
-        curve: Learning curve with columns `epoch`, `alpha`, `margin` and `margin <a> | <b>`.
+        inputs: Learning curve with columns `epoch`, `alpha`, `margin` and `margin <a> | <b>`.
+
+    Returns:
+        The points: these columns.
 
     Raises:
         CrossmodalError: If the method logged no margins.
     """
-    verified([curve])
+    (curve,) = inputs
     rows = read_csv(curve, ["epoch"])
     if not rows or not {"alpha", "margin"} <= rows[0].keys():
         raise CrossmodalError(f"{curve}: holds no margins; only the method `sam` logs them")
@@ -55,13 +57,15 @@ def draw_margins(spec: dict[str, Any], output: Path, curve: Path) -> None:
             area.set_axis_off()
         handles = [plt.Line2D([], [], color=colour, label=c) for c, colour in colours.items()]
         figure.legend(handles=handles, loc="outside right upper")
-        figure.suptitle(spec["title"])
+        figure.suptitle(spec.title)
         figure.supxlabel("epoch")
         save(figure, output)
+    names = ["epoch", "alpha", "margin", *(name for name in columns if name.startswith(PREFIX))]
+    return names, zip(*(columns[name].tolist() for name in names), strict=True)
 
 
 def _draw_average(area: Axes, columns: dict[str, np.ndarray]) -> None:
-    """Mean margin on the left axis, alpha(t) on the right one."""
+    """Draw the mean margin on the left axis, alpha(t) on the right one."""
     area.plot(columns["epoch"], columns["margin"], label="mean margin")
     area.set(title="all triplets", ylabel="mean margin")
     right = area.twinx()
@@ -77,7 +81,7 @@ def _draw_category(
     pairs: dict[tuple[str, ...], np.ndarray],
     colours: dict[str, np.ndarray],
 ) -> None:
-    """One line per category of the negative."""
+    """Draw a line per category of the negative."""
     for pair, values in pairs.items():
         if category in pair:
             other = pair[pair[0] == category]
