@@ -174,7 +174,7 @@ TIMINGS = ("fit_seconds", "peak_memory_mb", "peak_gpu_memory_mb")
 def jobs_of(methods: int, runs: int) -> dict[str, int]:
     """Number of jobs of each rule for so many methods, and so many runs in all."""
     each = dict.fromkeys(("train", "embed", "evaluate"), runs)
-    return {**each, "average_curves": methods, "draw_curves": 1, "tabulate": 1, "merge": 1}
+    return {**each, "average_curves": methods, "draw": 2, "tabulate": 1, "merge": 1}
 
 
 ONE_RUN = jobs_of(methods=1, runs=1)
