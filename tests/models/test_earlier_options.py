@@ -22,5 +22,5 @@ def test_earlier_options_get_current_names(plugin, earlier, current):
 
 
 def test_current_options_stay():
-    jobs = [PARAMS.fit_job(name) for name in PARAMS.experiments]
-    assert all(current_options(job["plugin"], job["options"]) == job["options"] for job in jobs)
+    fits = [PARAMS.fit(name) for name in PARAMS.experiments]
+    assert all(current_options(fit.plugin, fit.options) == fit.options for fit in fits)
