@@ -10,7 +10,7 @@ from crossmodal.io.files import write_text
 
 ROOT = Path(__file__).parents[1]
 TEXT = {"type": "string"}
-LISTED = ("Table", "Figure", "Suite", "Cited")  # lists in them may be a line of text
+LISTED = ("Table", "Figure", "Cited")  # lists in them may be a line of text
 NAMES = {
     "base": {"description": "Entry of this section whose keys hold where nothing else is set."},
     "label": {"description": "Name in rows of tables."},
@@ -32,7 +32,8 @@ def schema() -> dict[str, Any]:
                 properties[key] = text if key != "methods" else text | {"anyOf": [TEXT, value, {}]}
         if name in ("Table", "Figure"):
             properties["base"] = TEXT | NAMES["base"]
-    definitions["Suite"] = {"anyOf": [TEXT, {"type": "array"}, definitions["Suite"]]}
+    suites = made["properties"]["suites"]
+    suites["additionalProperties"] = {"anyOf": [TEXT, suites["additionalProperties"]]}
     for kind in plugins.BASES:
         made["properties"][kind]["patternProperties"] = {".": _entry(kind, definitions)}
     return {"title": "params.yaml and experiments/ of crossmodal", **made}

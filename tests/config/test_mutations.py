@@ -15,7 +15,7 @@ TEXT = """
 suite: small
 suites:
   small: [wiki, other]
-  big: {tables: "wiki, other", references: true}
+  big: wiki, other
 seeds: 3
 tables:
   wiki:
@@ -28,7 +28,7 @@ tables:
     figures: [dims]
     margins: [cca]
     readout: own, posteriors
-  other: {base: wiki, metrics: mAP, note: text, ranked: true, references: true}
+  other: {base: wiki, metrics: mAP, note: text, ranked: true}
 figures:
   dims: {title: Dims, experiments: [grid], x: dims, y: mAP, direction: text-to-image}
   step: {base: dims, x: step, y: loss, direction: null}
@@ -58,7 +58,6 @@ experiments:
     relevance: labels
     method: cca
     grid: {dims: [7, 8], ridge: [0.1, 0.2]}
-    reference: ImageNet
 datasets:
   wikipedia: {protocol: cmolrs, validation: 231, seed: 0, media: false}
 features:

@@ -119,7 +119,6 @@ MESSAGES = [
     ),
     ("tables/wiki/map", {"experiment": "wiki_cca", "labels": ["a"]}, ["at least 2 items"]),
     # what does not fit together
-    (f"{EXPERIMENT}/reference", "LAION", ["wiki_cca: a reference row", "leave out `published`"]),
     (f"{EXPERIMENT}/views/text", "sift", ["wiki_cca.views.text", "'sift' describes image"]),
     ("features/lda/modality", "image", ["wiki_cca.views.text", "'lda' describes image"]),
 ]

@@ -6,30 +6,6 @@ from crossmodal.config.fit import non_defaults
 from tests.config.small_params import DIMS, EXPERIMENT, VALID, changed, message
 
 
-def with_reference(**said):
-    """The valid parameters with a reference row in their table."""
-    config = yaml.safe_load(VALID)
-    row = config["experiments"]["wiki_cca"] | {"reference": "photographs", "published": None}
-    config["experiments"]["frozen"] = row
-    config["tables"]["wiki"] |= {"experiments": ["wiki_cca", "frozen"]} | said
-    return config
-
-
-def test_reference_rows_are_shown_where_the_table_or_a_suite_says_so():
-    assert params.parse(with_reference()).tables["wiki"].experiments == ["wiki_cca"]
-    both = ["wiki_cca", "frozen"]
-    assert params.parse(with_reference(references=True)).tables["wiki"].experiments == both
-    config = with_reference() | {"suites": {"small": {"tables": ["wiki"], "references": True}}}
-    found = params.parse(config)
-    assert found.tables["wiki"].experiments == both
-    assert found.suites == {"small": ["wiki"]}
-
-
-def test_a_table_has_more_than_reference_rows():
-    said = message(with_reference(experiments=["frozen"]))
-    assert "tables.wiki.experiments: all are reference rows" in said
-
-
 def test_a_grid_is_an_experiment_per_combination_wherever_it_is_named():
     config = changed(f"{EXPERIMENT}/grid", {"power": [0.0, 2.0], "dims": [5, 7]})
     config["experiments"]["wiki_cca"]["search"] = {"ridge": [0.0, 0.1]}

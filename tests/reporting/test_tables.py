@@ -9,7 +9,7 @@ from crossmodal.config.table import Cited, Table
 from crossmodal.data.changes import Changes
 from crossmodal.reporting.estimates import Estimate
 from crossmodal.reporting.rows import Cell, Row, make_rows
-from crossmodal.reporting.tables import COLUMNS, LEGEND, LINE, best, to_csv, to_markdown
+from crossmodal.reporting.tables import COLUMNS, LEGEND, best, to_csv, to_markdown
 
 DIRECTIONS = ("image-to-text", "text-to-image")
 METRICS = ["mAP", "R@1", "MedR", "rsum"]
@@ -507,18 +507,3 @@ def test_a_number_has_its_published_note():
     notes = {row.label: row.cells["image-to-text", "R@1"].note for row in rows}
     assert "the two directions look swapped" in notes.pop("FV")
     assert not any(notes.values())
-
-
-def test_a_reference_row_stands_last_below_a_line_and_takes_no_part_in_ranks():
-    reference = make_experiment("CLIP").model_copy(update={"reference": "400 M pairs"})
-    experiments = {"clip": reference, "cca": make_experiment("CCA"), "sam": make_experiment("SAM")}
-    runs = {"clip": [make_run(0.9)], "cca": [make_run(0.3)], "sam": [make_run(0.5)]}
-    table = make_table([*experiments], ["mAP"]).model_copy(update={"ranked": True})
-    markdown = to_markdown(table, make_rows(table, experiments, runs))
-    for rows in parse(markdown).values():
-        *_, line, last = (label for label in rows if label)
-        assert (line, last) == (LINE, "CLIP, trained on 400 M pairs")
-        assert set(rows[line].values()) == {""}
-        assert [*rows][:2] == ["SAM", "CCA"]
-    assert "**0.500**" in markdown
-    assert "**0.900**" not in markdown

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from crossmodal.config.fit import Options
 from crossmodal.config.grids import combinations, member_name
@@ -72,11 +72,6 @@ class Settings(Strict):
         description="Numbers that tell the experiment from others, such as the accuracy of its "
         "network, for the x of figures; {name} in a label is the number.",
     )
-    reference: str = Field(
-        "",
-        description="Makes it a reference row, which is no method of a paper and stands below a "
-        "line, and says what it was trained on.",
-    )
 
 
 class Row(Settings):
@@ -116,12 +111,6 @@ class Experiment(Settings):
     method: str
     published: Published | None = None
 
-    @model_validator(mode="after")
-    def _check_reference(self) -> "Experiment":
-        if self.reference and self.published:
-            raise ValueError("a reference row reproduces no published one; leave out `published`")
-        return self
-
     def members(self, name: str) -> dict[str, "Experiment"]:
         """The experiments of its grid by name; itself, called `name`, without one."""
         return {
@@ -140,8 +129,7 @@ class Experiment(Settings):
         return {option: values[0] for option, values in self.grid.items()}
 
     def row(self, without: str = "") -> str:
-        """Name of the row, with changes of the dataset and the options set by the grid, but one;
-        of a reference row, what it was trained on.
+        """Name of the row, with changes of the dataset and the options set by the grid, but one.
 
         An option stands where the label has its name in braces, else at the end; facts stand there
         alone, and are left out together. What is left out takes the words between its commas along.
@@ -159,8 +147,7 @@ class Experiment(Settings):
             elif option != without:
                 options.append(f"{option} {value}")
         changes = [self.changes.label] if self.changes else []
-        trained = [f"trained on {self.reference}"] if self.reference else []
-        return ", ".join([label, *changes, *options, *trained])
+        return ", ".join([label, *changes, *options])
 
 
 def _filled(variant: str, chosen: Options) -> str:

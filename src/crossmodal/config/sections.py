@@ -16,7 +16,7 @@ from crossmodal.config.experiment import Experiment, Group, Name
 from crossmodal.config.fit import Entry, Fit, Options
 from crossmodal.config.grids import combinations, member_name
 from crossmodal.config.groups import Layers, based, expand, merged
-from crossmodal.config.table import Figure, Suite, Table
+from crossmodal.config.table import Figure, Names, Table
 from crossmodal.errors import CrossmodalError
 from crossmodal.plugin import Strict
 
@@ -43,7 +43,9 @@ class Sections(Strict):
     """What params.yaml says."""
 
     suite: str = Field(description="What results/tables/all.md holds: a key of `suites`.")
-    stated_suites: dict[str, Suite] = Field(alias="suites")
+    suites: dict[str, Annotated[Names, Field(min_length=1)]] = Field(
+        description="Tables that are made together."
+    )
     seeds: Annotated[int, Field(gt=0)]
     deterministic: bool = Field(
         True, description="Whether a GPU uses deterministic algorithms alone."
@@ -57,11 +59,6 @@ class Sections(Strict):
     methods: Annotated[dict[Name, Options], Based]
     _experiments: dict[str, Experiment] = PrivateAttr(default_factory=dict)
     _layers: dict[str, Layers] = PrivateAttr(default_factory=dict)
-
-    @property
-    def suites(self) -> dict[str, list[str]]:
-        """Tables of each suite."""
-        return {name: suite.tables for name, suite in self.stated_suites.items()}
 
     @property
     def experiments(self) -> dict[str, Experiment]:
@@ -89,27 +86,7 @@ class Sections(Strict):
             named[group] = [member for name in members for member in named[name]]
         for shown in (*self.tables.values(), *self.figures.values()):
             shown.experiments = [m for name in shown.experiments for m in named.get(name, [name])]
-        for name in self.tables:
-            self._leave_out_references(name)
         return self
-
-    def _leave_out_references(self, name: str) -> None:
-        """Keep the reference rows of a table only where it, or a suite of its, shows them.
-
-        Raises:
-            CrossmodalError: If nothing else is left.
-        """
-        table, known = self.tables[name], self._experiments
-        suites = (suite for suite in self.stated_suites.values() if name in suite.tables)
-        if table.references or any(suite.references for suite in suites):
-            return
-        named = table.experiments
-        table.experiments = [e for e in named if e not in known or not known[e].reference]
-        if not table.experiments:
-            raise CrossmodalError(
-                f"params.yaml: tables.{name}.experiments: all are reference rows; add one that is "
-                "none, or `references: true`"
-            )
 
     def _experiment(self, layers: Layers) -> Experiment:
         """An experiment from all that is said of it."""

@@ -110,9 +110,6 @@ class Table(Strict):
         description="How methods rank: 'own' by their own score, 'posteriors' all by the class "
         "posteriors of their embeddings, see `learning.posteriors`; with both, in two columns.",
     )
-    references: bool = Field(
-        False, description="Whether reference rows are shown, and so run; suites may say it too."
-    )
     ranked: bool = Field(
         False, description="Whether rows are in order of the first metric, the best first."
     )
@@ -155,18 +152,6 @@ class Table(Strict):
                 known = ", ".join(INTRA_MODAL)
                 raise ValueError(f"metrics: intra-modal retrieval has no {metric}, but {known}")
         return self
-
-
-class Suite(Strict):
-    """Tables that are made together; a list of tables if nothing else is said."""
-
-    tables: Annotated[Names, Field(min_length=1)]
-    references: bool = Field(False, description="Whether all its tables show their reference rows.")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_tables(cls, said: Any) -> Any:
-        return said if isinstance(said, dict) else {"tables": said}
 
 
 class Figure(Strict):

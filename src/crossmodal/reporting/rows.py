@@ -76,7 +76,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a table: an experiment, which may be a reference, a citation or a control.
+    """One line of a table: an experiment, a citation or a control.
 
     Args:
         experiment: Its name; empty if it is none.
@@ -84,7 +84,6 @@ class Row:
         dataset: What it is on.
         cells: Its numbers.
         deterministic: Whether the seed makes no difference.
-        reference: Whether it is a reference row.
         test: What tells its test from others on the dataset: numbers of the same test compare.
     """
 
@@ -93,13 +92,12 @@ class Row:
     dataset: str
     cells: dict[Place, Cell]
     deterministic: bool = False
-    reference: bool = False
     test: tuple[str, ...] = ()
 
     @property
     def compared(self) -> bool:
-        """Whether it takes part in ranks: no citation, control or reference does."""
-        return bool(self.experiment) and not self.reference
+        """Whether it takes part in ranks: no citation or control does."""
+        return bool(self.experiment)
 
     def seeds(self) -> str:
         """How many seeds there are of an experiment; nothing of what was not run."""
@@ -115,8 +113,8 @@ def make_rows(
     deterministic: Collection[str] = (),
     draws: Mapping[str, dict[int, Draws]] = MappingProxyType({}),
 ) -> list[Row]:
-    """Rows of a table: its experiments, what is only cited, the controls of each dataset and
-    protocol, then the reference rows.
+    """Rows of a table: its experiments, what is only cited, then the controls of each dataset and
+    protocol.
 
     Args:
         table: What the table shows.
@@ -131,7 +129,7 @@ def make_rows(
     for name in table.experiments:
         spec = experiments[name]
         if name not in runs:
-            rows.append(Row(name, spec.row(), spec.dataset, {}, reference=bool(spec.reference)))
+            rows.append(Row(name, spec.row(), spec.dataset, {}))
             continue
         results = [metrics_of(run, table.metrics) for run in runs[name]]
         published = _comparable(spec.published, set(results[0]))
@@ -145,14 +143,11 @@ def make_rows(
         protocol = (spec.dataset, f"by {spec.relevance}", modalities, sizes)
         controls.setdefault(protocol, runs[name])
         test = (*protocol, *(sorted(spec.changes.classes) if spec.changes else ()))
-        facts = (name in deterministic, bool(spec.reference), test)
-        rows.append(Row(name, spec.row(), spec.dataset, cells, *facts))
+        rows.append(Row(name, spec.row(), spec.dataset, cells, name in deterministic, test))
     rows = [row if row.cells else _empty(row, rows, experiments) for row in rows]
-    references = [row for row in rows if row.reference]
-    rows = [row for row in rows if not row.reference]
     cited = table.cited.rows() if table.cited else {}
     rows += [_cite(table, *row) for row in cited.items()]
-    return [*rows, *_bounds(table, controls), *references]
+    return [*rows, *_bounds(table, controls)]
 
 
 def _estimate(

@@ -15,7 +15,6 @@ from crossmodal.reporting.rows import Cell, Row
 
 UNRANKED = {"positives", "negatives"}
 LOWER_IS_BETTER = {"MedR", "MeanR", STEPS, TIME, MEMORY}
-LINE = "*For reference, of no paper:*"  # between a table's rows and its reference rows
 LEGEND = (
     "±: standard deviation over seeds; in parentheses: standard error over test items. Bold: not "
     "told apart from the best of its column by a paired bootstrap over test items, at 95 %, "
@@ -98,10 +97,7 @@ def _lines(rows: list[Row], direction: str) -> list[list[str]]:
         header += [f"{m} published", f"{m} reproduced", "difference"] if m in known else [m]
     lines = [header]
     bold = {m: best(rows, (direction, m)) for m in metrics}
-    first = next((row for row in rows if row.reference), None)
     for row in rows:
-        if row is first:
-            lines.append([LINE, *[""] * (len(header) - 1)])
         cells = {m: row.cells.get((direction, m), Cell(m, None, [])) for m in metrics}
         lines.append([row.label, row.seeds()])
         for m, cell in cells.items():
@@ -116,8 +112,8 @@ def best(rows: list[Row], place: Place) -> set[str]:
     """Return the experiments whose number nothing tells from the best one of their test.
 
     It is told apart by a paired bootstrap over test items, Holm-corrected within the column; where
-    values per query are missing, by looking different. References do not count, nor does a number
-    that is alone.
+    values per query are missing, by looking different. A number that is alone does not
+    count.
 
     Args:
         rows: From `make_rows`.
