@@ -75,6 +75,10 @@ PAGE = {
 ELSEWHERE = ("--in", "holiday", "--split", "train", "--configfile", "mine.yaml")
 # command line -> the function that it calls, with its arguments in order
 CALLS = {
+    ("compare", "a", "b/seed1", "--json", "--page", "a.html"): (
+        "commands.compare.compare",
+        ["a", "b/seed1", True, Path("a.html"), PARAMS, []],
+    ),
     ("claims", JSON["claims"], "a.md", "a.csv", "a.svg", "0.json"): (
         "steps.claims.claims",
         [SPECS["claims"], Path("a.md"), Path("a.csv"), Path("a.svg"), [Path("0.json")]],

@@ -5,7 +5,17 @@ from typing import Annotated
 
 import typer
 
-from crossmodal.cli.arguments import Dataset, Output, Runs, Spec
+from crossmodal.cli.arguments import (
+    NO_FILES,
+    PARAMS,
+    Dataset,
+    Json,
+    Output,
+    Overlays,
+    Params,
+    Runs,
+    Spec,
+)
 from crossmodal.cli.pipeline import PANEL
 
 app = typer.Typer()
@@ -126,3 +136,25 @@ def export(
     from crossmodal.commands.export import export as run_export
 
     run_export(run, output, depth)
+
+
+@app.command()
+def compare(
+    first: RunName,
+    second: RunName,
+    as_json: Json = False,
+    page: Annotated[
+        Path | None, typer.Option(help="HTML page of the queries that flip, to be written.")
+    ] = None,
+    params: Params = PARAMS,
+    configfile: Overlays = NO_FILES,
+) -> None:
+    """Compare two runs on their test items: differences, intervals, p, and queries that flip.
+
+    Intervals are by a paired bootstrap, p by a paired permutation of test items. An experiment
+    stands for all its seeds. A query flips where its average precision, or else its recall@10,
+    is above a half in one run alone.
+    """
+    from crossmodal.commands.compare import compare as run
+
+    run(first, second, as_json, page, params, configfile)

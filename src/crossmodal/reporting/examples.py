@@ -1,4 +1,4 @@
-"""Which queries a page of examples shows, and what was found for them."""
+"""Which queries a page of examples shows, and what was retrieved for them."""
 
 from dataclasses import dataclass
 
@@ -49,6 +49,33 @@ def draw_examples(
     Raises:
         CrossmodalError: If a score is NaN.
     """
+    retrieved = retrieve(queries, gallery, score_rows, by_label)
+    ranks = np.where(
+        np.isfinite(retrieved["rank"]), retrieved["rank"], 0
+    )  # nothing to be retrieved
+    drawn = np.random.default_rng(seed).permutation(len(queries))[:QUERIES]
+    worst = [row for row in np.argsort(-ranks, kind="stable")[:QUERIES] if ranks[row] > 1]
+    return {
+        name: [example(queries, gallery, retrieved, int(row)) for row in rows]
+        for name, rows in (("random", sorted(drawn)), ("failures", worst))
+    }
+
+
+def retrieve(
+    queries: Pool, gallery: Pool, score_rows: ScoreRows, by_label: bool
+) -> dict[str, np.ndarray]:
+    """Return the first results of each query.
+
+    Args:
+        queries: What is asked.
+        gallery: What is searched.
+        score_rows: Scores (rows, n) of the queries in a slice against the gallery.
+        by_label: Relevant is what shares a label, instead of the item.
+
+    Returns:
+        'results', rows of the gallery, and 'right', each (q, results), and 'rank' (q,) of the first
+        relevant one.
+    """
     relevance = shares_label if by_label else same_item
     count = min(RESULTS, len(gallery))
 
@@ -61,14 +88,7 @@ def draw_examples(
         right = np.take_along_axis(relevant, results, 1)
         return {"results": results, "right": right, "rank": first_rank(scores, relevant)}
 
-    found = over_blocks(measure, len(queries), len(gallery))
-    ranks = np.where(np.isfinite(found["rank"]), found["rank"], 0)  # nothing to be found
-    drawn = np.random.default_rng(seed).permutation(len(queries))[:QUERIES]
-    worst = [row for row in np.argsort(-ranks, kind="stable")[:QUERIES] if ranks[row] > 1]
-    return {
-        name: [_example(queries, gallery, found, int(row)) for row in rows]
-        for name, rows in (("random", sorted(drawn)), ("failures", worst))
-    }
+    return over_blocks(measure, len(queries), len(gallery))
 
 
 def chance(queries: Pool, gallery: Pool, by_label: bool) -> float:
@@ -81,11 +101,19 @@ def chance(queries: Pool, gallery: Pool, by_label: bool) -> float:
     return float(over_blocks(measure, len(queries), len(gallery))["share"].mean())
 
 
-def _example(queries: Pool, gallery: Pool, found: dict[str, np.ndarray], row: int) -> Example:
+def example(queries: Pool, gallery: Pool, retrieved: dict[str, np.ndarray], row: int) -> Example:
+    """Return one query with its results.
+
+    Args:
+        queries: What is asked.
+        gallery: What is searched.
+        retrieved: From `retrieve`.
+        row: Row of the query.
+    """
     return Example(
         row,
         int(np.argmax(gallery.items == queries.items[row])),
-        found["results"][row].tolist(),
-        found["right"][row].tolist(),
-        float(found["rank"][row]),
+        retrieved["results"][row].tolist(),
+        retrieved["right"][row].tolist(),
+        float(retrieved["rank"][row]),
     )

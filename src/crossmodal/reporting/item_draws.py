@@ -43,11 +43,16 @@ def _of_same_items(runs: Mapping[Key, Directions]) -> dict[Key, Draws]:
     for (key, direction), drawn in means.items():
         names = metrics[key, direction]
         draws[key] |= {(direction, m): drawn[:, i] for i, m in enumerate(names)}
-    return {key: own | _of_both(own, [*runs[key]]) for key, own in draws.items()}
+    return {key: own | of_both(own, [*runs[key]]) for key, own in draws.items()}
 
 
-def _of_both(draws: Draws, directions: list[str]) -> Draws:
-    """Return draws of the average of each mAP and of rsum, as `evaluate` sums both directions."""
+def of_both(draws: Draws, directions: list[str]) -> Draws:
+    """Return the average of each mAP and rsum, as `evaluate` averages and sums both directions.
+
+    Args:
+        draws: Arrays of one shape by (direction, metric).
+        directions: The two directions.
+    """
     first, second = directions
     both = {
         ("average", m): (drawn + draws[second, m]) / 2

@@ -1,0 +1,235 @@
+"""A paired comparison of two runs: differences, and the queries that they answer differently."""
+
+import json
+from dataclasses import asdict, dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from crossmodal.config.params import Params, read
+from crossmodal.config.published_numbers import Place
+from crossmodal.data.prepared import Prepared
+from crossmodal.errors import CrossmodalError
+from crossmodal.io.files import write_text
+from crossmodal.io.text_table import print_table
+from crossmodal.models.embedding_file import read_embeddings
+from crossmodal.reporting.estimates import Estimate, difference
+from crossmodal.reporting.example_page import RULES, to_page, to_row, to_table
+from crossmodal.reporting.examples import QUERIES, example, retrieve
+from crossmodal.reporting.html import Showing
+from crossmodal.reporting.item_draws import item_draws, of_both
+from crossmodal.reporting.query_values import QueryValues, read_query_values
+from crossmodal.reporting.run_files import EMBEDDINGS, METRICS, run_files
+
+PERMUTATIONS = 9999
+Seeds = dict[int, dict[str, QueryValues]]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A number of both runs.
+
+    Args:
+        first: Mean over the seeds of the first run.
+        second: Mean over those of the second.
+        difference: First minus second, on the seeds that both have.
+        low: Lower end of its 95 % interval, over test items and seeds.
+        high: Upper end.
+        p: Two-sided p of a paired permutation test over test items.
+    """
+
+    direction: str
+    metric: str
+    first: float
+    second: float
+    difference: float
+    low: float
+    high: float
+    p: float
+
+
+def compare(
+    first: str, second: str, as_json: bool, page: Path | None, params: Path, overlays: list[Path]
+) -> None:
+    """Print differences of two runs, and how many queries flip; write these on a page.
+
+    Args:
+        first: `<experiment>/seed<n>` or `<experiment>`.
+        second: Another run on the same test items.
+        as_json: Print JSON instead of tables.
+        page: HTML page of queries that flip; None for none.
+        params: The project's params.yaml.
+        overlays: Files laid over it.
+
+    Raises:
+        CrossmodalError: If a run is missing, they share no seed, or queries differ.
+    """
+    names = (first, second)
+    runs = [
+        {seed: read_query_values(path) for seed, path in run_files(name, METRICS).items()}
+        for name in names
+    ]
+    _check(names, runs)
+    project = read(params, *overlays)
+    lines = _lines(names, runs, project)
+    by_label = all(_is_of_categories(project, name) for name in names)
+    flips = _flips(runs, "mAP" if by_label and lines[0].metric == "mAP" else "R@10")
+    if as_json:
+        print(json.dumps({"numbers": [*map(asdict, lines)], "flips": flips}, indent=2))
+    else:
+        _print(names, lines, flips)
+    if page:
+        write_text(page, _page(names, flips))
+
+
+def _check(names: tuple[str, str], runs: list[Seeds]) -> None:
+    first, *others = (values for seeds in runs for values in seeds.values())
+    for values in others:
+        same = values.keys() == first.keys() and all(
+            np.array_equal(values[d].ids, first[d].ids) for d in first
+        )
+        if not same:
+            raise CrossmodalError(
+                f"{' and '.join(names)} have other test queries; compare runs on one dataset, with "
+                "views of one kind"
+            )
+
+
+def _lines(names: tuple[str, str], runs: list[Seeds], params: Params) -> list[Line]:
+    """Return each number of both runs, and of both directions together."""
+    keys = {(i, seed): values for i, seeds in enumerate(runs) for seed, values in seeds.items()}
+    drawn = item_draws(keys)
+    means = {key: {p: v.sum() for p, v in _shares(values).items()} for key, values in keys.items()}
+    shares = [_mean([_shares(values) for values in seeds.values()]) for seeds in runs]
+    lines = []
+    for place in shares[0]:
+        both = [
+            Estimate(
+                {seed: means[i, seed][place] for seed in seeds},
+                {seed: drawn[i, seed][place] for seed in seeds},
+                _deterministic(params, name),
+            )
+            for i, (name, seeds) in enumerate(zip(names, runs, strict=True))
+        ]
+        measured = difference(*both)
+        low, high = measured.interval() or (measured.value, measured.value)
+        values = [float(np.mean([*estimate.by_seed.values()])) for estimate in both]
+        p = _permuted(shares[0][place] - shares[1][place])
+        lines.append(Line(*place, *values, measured.value, low, high, p))
+    return lines
+
+
+def _deterministic(params: Params, name: str) -> bool:
+    experiment = name.partition("/")[0]
+    return experiment in params.experiments and params.is_deterministic(experiment)
+
+
+def _is_of_categories(params: Params, name: str) -> bool:
+    experiment = name.partition("/")[0]
+    return experiment in params.experiments and params.task_of(experiment) == "category"
+
+
+def _shares(directions: dict[str, QueryValues]) -> dict[Place, np.ndarray]:
+    """Return what each test item adds to each number, (n,)."""
+    items = np.unique(np.concatenate([q.items for q in directions.values()]))
+    shares = {
+        (d, metric): np.bincount(np.searchsorted(items, q.items), values, len(items)) / len(values)
+        for d, q in directions.items()
+        for metric, values in q.metrics().items()
+    }
+    return shares | of_both(shares, [*directions])
+
+
+def _mean(parts: list[dict[Place, np.ndarray]]) -> dict[Place, np.ndarray]:
+    return {place: np.mean([part[place] for part in parts], axis=0) for place in parts[0]}
+
+
+def _permuted(shares: np.ndarray) -> float:
+    """Return p of a sum as large, if either run may have had each item's share."""
+    if not shares.any():
+        return 1.0
+    test = stats.permutation_test(
+        (shares, np.zeros_like(shares)),
+        lambda x, y, axis: (x - y).sum(axis=axis),
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=PERMUTATIONS,
+        rng=np.random.default_rng(0),
+    )
+    return float(test.pvalue)
+
+
+def _flips(runs: list[Seeds], metric: str) -> dict[str, dict[str, Any]]:
+    """Return ids of queries whose metric is above a half in one run alone, by direction."""
+    flips = {}
+    for direction, queries in next(iter(runs[0].values())).items():
+        scale = 100 if metric.startswith("R@") else 1
+        first, second = (
+            np.mean([v[direction].metrics()[metric] for v in seeds.values()], axis=0) > scale / 2
+            for seeds in runs
+        )
+        flips[direction] = {
+            "metric": metric,
+            "first": queries.ids[first & ~second].tolist(),
+            "second": queries.ids[second & ~first].tolist(),
+        }
+    return flips
+
+
+def _print(names: tuple[str, str], lines: list[Line], flips: dict[str, Any]) -> None:
+    header = ("direction", "metric", *names, "difference", "95 % interval", "p")
+    rows = [
+        (
+            *(line.direction, line.metric),
+            *(f"{v:.{_digits(line)}f}" for v in (line.first, line.second)),
+            f"{line.difference:+.{_digits(line)}f}",
+            f"[{line.low:+.{_digits(line)}f}, {line.high:+.{_digits(line)}f}]",
+            f"{line.p:.4f}",
+        )
+        for line in lines
+    ]
+    print_table(f"{names[0]} minus {names[1]}, on the test items of both", header, rows)
+    for direction, own in flips.items():
+        counts = f"{len(own['first'])} for {names[0]}, {len(own['second'])} for {names[1]}"
+        print(f"{direction}: queries with {own['metric']} above a half in one run alone: {counts}")
+
+
+def _digits(line: Line) -> int:
+    return 3 if line.metric.startswith("mAP") else 1
+
+
+def _page(names: tuple[str, str], flips: dict[str, Any]) -> str:
+    """Return the queries that flip, with the results of a seed of each run."""
+    models = [read_embeddings(next(iter(run_files(name, EMBEDDINGS).values()))) for name in names]
+    inputs = models[0].facts["made"]["inputs"]
+    folder = next(path.parent for path in map(Path, inputs) if path.name == "items.csv")
+    showing, title = Showing(Prepared(folder)), " against ".join(names)
+    rule = RULES["labels" if models[0].by_label else "item"]
+    parts = [f"<h1>{escape(title)}</h1>", f"<p>{rule}</p>"]
+    for pair in models[0].directions():
+        retrieved = [
+            retrieve(
+                *(m.splits["test"][modality] for modality in pair),
+                m.scorer("test", *pair),
+                m.by_label,
+            )
+            for m in models
+        ]
+        own = flips["-to-".join(pair)]
+        for name, ids in zip(names, (own["first"], own["second"]), strict=True):
+            rows = [
+                to_row(showing, pair, model.ids, _example(model, pair, results, id), label)
+                for id in ids[:QUERIES]
+                for model, results, label in zip(models, retrieved, names, strict=True)
+            ]
+            heading = f"{own['metric']} above a half by {escape(name)} alone: {len(ids)} queries"
+            parts += [f"<h2>{' to '.join(pair)}</h2><h3>{heading}</h3>", to_table(rows)]
+    return to_page(title, parts)
+
+
+def _example(model: Any, pair: tuple[str, str], retrieved: dict[str, np.ndarray], id: str) -> Any:
+    pools = (model.splits["test"][modality] for modality in pair)
+    return example(*pools, retrieved, model.ids[pair[0]].index(id))

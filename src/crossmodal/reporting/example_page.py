@@ -1,0 +1,82 @@
+"""A page of queries and their first results, right and wrong marked, which needs no other file."""
+
+from html import escape
+
+from crossmodal.reporting.examples import RESULTS, Example
+from crossmodal.reporting.html import Showing
+
+STYLE = """
+body { font-family: sans-serif; margin: 1em auto; padding: 0 1em; max-width: 1280px; }
+table { width: 100%; table-layout: fixed; border-collapse: separate; }
+th { text-align: left; }
+td { vertical-align: top; padding: 4px; overflow-wrap: anywhere; }
+td > div { max-height: 12em; overflow: auto; }
+td.right { border-top: 4px solid #1a7f37; } td.wrong { border-top: 4px solid #cf222e; }
+img, audio { max-width: 100%; } small { color: #555; }
+@media (max-width: 700px) {
+  tr { display: flex; flex-wrap: wrap; border-bottom: 2px solid #ddd; padding: 8px 0; }
+  th { display: none; } td { flex: 1 1 40%; }
+}
+"""
+RULES = {
+    "category": "A result is right if its first label is that of the query, whatever else it has.",
+    "labels": "A result is right if it has a label in common with the query.",
+    "item": "A result is right if it is of the query's own item.",
+}
+
+
+def to_page(title: str, parts: list[str]) -> str:
+    """Return the page.
+
+    Args:
+        title: Of the page.
+        parts: Its body, as HTML.
+    """
+    body = "\n".join(parts)
+    return (
+        "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
+        "<meta name='viewport' content='width=device-width, initial-scale=1'>"
+        f"<title>{escape(title)}</title>"
+        f"<style>{STYLE}</style></head><body>\n{body}\n</body></html>\n"
+    )
+
+
+def to_table(rows: list[str]) -> str:
+    """Return a table of rows.
+
+    Args:
+        rows: From `to_row`.
+    """
+    if not rows:
+        return "<p>None.</p>"
+    header = f"<tr><th>query</th><th>its pair</th><th colspan='{RESULTS}'>results</th></tr>"
+    return f"<table>{header}{''.join(rows)}</table>"
+
+
+def to_row(
+    showing: Showing,
+    direction: tuple[str, str],
+    ids: dict[str, list[str]],
+    example: Example,
+    label: str,
+) -> str:
+    """Return a query, its pair and its results; each result says whether it is right.
+
+    Args:
+        showing: Shows items of the dataset.
+        direction: Modalities of query and results.
+        ids: Of the test split's rows, by modality.
+        example: What is shown.
+        label: Whose results they are; empty where there is no other.
+    """
+    query, gallery = direction
+    by = f"{escape(label)}: " if label else ""
+    cells = [
+        f"<td>{showing.row(query, ids[query][example.query])}"
+        f"<br><small>{by}first right result: {example.rank:g}</small></td>",
+        f"<td>{showing.row(gallery, ids[gallery][example.pair])}</td>",
+    ]
+    for row, right in zip(example.results, example.right, strict=True):
+        kind, mark = ("right", "\u2713") if right else ("wrong", "\u2717")
+        cells.append(f"<td class='{kind}'>{mark} {showing.row(gallery, ids[gallery][row])}</td>")
+    return f"<tr>{''.join(cells)}</tr>"
