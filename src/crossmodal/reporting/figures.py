@@ -104,7 +104,7 @@ def draw_forest(path: Path, bars: list[Bar], title: str) -> None:
             area.errorbar(values[:, 0], places, xerr=halves, label=kind, **style)
         area.axvline(0, color="black", linewidth=0.8)
         area.set_yticks(range(len(bars)), [bar.label for bar in bars])
-        area.set(xlabel=title, ylim=(len(bars) - 0.5, -0.5))
+        area.set(xlabel=title, ylim=(max(len(bars), 1) - 0.5, -0.5))
         if bars:
             figure.legend(loc="outside upper right", ncols=3)
         save(figure, path)
