@@ -6,7 +6,7 @@ import pytest
 import soundfile
 from PIL import Image
 
-from crossmodal.commands.check import SHOWN, check
+from crossmodal.commands.check import MOST, check
 from crossmodal.commands.examine import examine
 from crossmodal.data.prepared import SPLITS, Prepared
 from crossmodal.data.writer import Writer
@@ -123,7 +123,7 @@ def test_a_caption_of_no_item_is_named(write):
     dataset = write()
     with (dataset.folder / "captions.csv").open("a") as stream:
         stream.write('"x#0","x","text",""\n')
-    assert examine(dataset, COUNTS)[2] == ["caption 'x#0' is of no item"]
+    assert examine(dataset, COUNTS)[2] == ["caption 'x#0' has no item"]
 
 
 def run(monkeypatch, counts=COUNTS, name="toy"):
@@ -147,14 +147,14 @@ def test_a_sound_dataset_is_printed(write, monkeypatch, capsys):
 
 
 def test_leaks_are_listed_after_the_statistics_up_to_a_bound(write, monkeypatch, capsys):
-    counts = {"train": SHOWN + 5, "test": SHOWN + 5}
-    write({n + SHOWN + 5: image(n) for n in range(SHOWN + 5)}, counts=counts)
+    counts = {"train": MOST + 5, "test": MOST + 5}
+    write({n + MOST + 5: image(n) for n in range(MOST + 5)}, counts=counts)
     with pytest.raises(CrossmodalError) as caught:
         run(monkeypatch, counts)
     lines = str(caught.value).splitlines()
     assert lines[0] == "data/prepared/toy:"
-    assert lines[1] == f"  one image in two splits: i0 (train), i{SHOWN + 5} (test)"
-    assert len(lines) == SHOWN + 2
+    assert lines[1] == f"  one image in two splits: i0 (train), i{MOST + 5} (test)"
+    assert len(lines) == MOST + 2
     assert lines[-1] == "  and 5 more"
     assert "items" in capsys.readouterr().out
 

@@ -49,9 +49,9 @@ def test_files_of_a_prepared_dataset_go_unless_nothing_brings_them_back(raw, cap
     clean.clean_raw("photos", "params.yaml")
     assert [path.name for path in raw.iterdir()] == ["form.zip"]
     printed = capsys.readouterr().out
-    assert "form.zip: kept" in printed
+    assert "form.zip: not removed" in printed
     assert "1.0 kB removed" in printed
-    assert "drawings: is prepared of the same files" in printed
+    assert "drawings: needs the same files" in printed
     clean.clean_raw("photos", "params.yaml")
     assert "0 bytes removed" in capsys.readouterr().out
 

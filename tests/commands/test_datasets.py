@@ -16,7 +16,7 @@ DATASETS = {
 
 
 @pytest.fixture(autouse=True)
-def _empty_working_folder(tmp_path, monkeypatch):
+def _no_mirror(monkeypatch):
     monkeypatch.delenv(MIRROR, raising=False)
 
 
@@ -40,9 +40,10 @@ def write(path, size=1):
 
 
 def test_every_dataset_has_a_row_with_its_licence():
-    assert [
-        (row["dataset"], row["licence"], row["may be passed on"]) for row in rows(params())
-    ] == [("made", "CC0-1.0", "yes"), ("asked", "research only", "no")]
+    assert [(row["dataset"], row["licence"], row["redistributable"]) for row in rows(params())] == [
+        ("made", "CC0-1.0", "yes"),
+        ("asked", "research only", "no"),
+    ]
 
 
 def test_what_is_there_is_counted(tmp_path):

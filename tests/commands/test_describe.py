@@ -94,7 +94,7 @@ def test_features_and_datasets_are_described_too(described):
 
 def test_the_layers_of_a_network_are_shown_with_their_columns(described):
     lines = described("lite0_fc7")
-    start = lines.index(["read of efficientnet_lite0"])
+    start = lines.index(["layers of efficientnet_lite0"])
     assert lines[start + 1 : start + 3] == [["layer", "first column", "end"], ["bn1", "0", "32"]]
     assert ["bn2", "1840", "3120"] in lines
 

@@ -87,7 +87,7 @@ def test_the_language_of_captions_is_guessed_and_said(begin, encoder, tmp_path, 
     (tmp_path / "holiday").mkdir()
     rows = "".join(f"{n},{n}.jpg,{text}\n" for n in range(12))
     (tmp_path / "holiday/my.csv").write_text(f"id,image,text\n{rows}", encoding="utf-8")
-    assert f"captions: language {language}, a guess; " in begin("a.jpg")
+    assert f"captions: language {language} (a guess); " in begin("a.jpg")
     found = params.read(PATH, Path("holiday.yaml"))
     assert found.dataset_of("holiday").language == language
     is_english = text.isascii()
@@ -236,7 +236,7 @@ def test_a_folder_that_cannot_be_written_gets_its_csv_elsewhere(begin, tmp_path,
     )
     for _ in range(2):  # the second call finds the CSV of the first
         printed = begin(*pictures())
-        assert "holiday cannot be written: `root` in holiday.yaml" in printed
+        assert "holiday is read-only: `root` in holiday.yaml" in printed
     assert [path.suffix for path in (tmp_path / "holiday").iterdir()] == [".jpg"] * 12
     assert sorted(path.name for path in (tmp_path / "holiday_table").iterdir()) == [
         ".gitignore",

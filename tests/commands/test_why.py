@@ -51,8 +51,8 @@ def test_the_chain_goes_down_to_what_was_published(made, capsys):
     for line, rule in zip(made_by, ["evaluate", "embed", "train", "train"], strict=True):
         for part in (f" by {rule};", "code 0123", "crossmodal ", "numpy ", "torch ", " thread"):
             assert part in line
-    assert f"  of {made.embeddings}, SHA-256 {sha256(made.embeddings)[:16]}, as it is now" in lines
-    assert lines[-1] == "  not here"
+    assert f"  of {made.embeddings}, SHA-256 {sha256(made.embeddings)[:16]}, unchanged" in lines
+    assert lines[-1] == "  missing"
     assert "  no record says how it was made; " in "\n".join(lines)
 
 
@@ -62,8 +62,8 @@ def test_an_input_that_was_changed_or_lost_is_told(made, capsys):
     made.model.unlink()
     made.model.with_name("model.json").write_text('{"fit": {}}')
     text = "\n".join(explain(made.metrics, capsys))
-    assert f"BUT NOW {sha256(made.embeddings)[:16]}" in text
-    assert ", not here now" in text
+    assert f"CHANGED TO {sha256(made.embeddings)[:16]}" in text
+    assert ", missing now" in text
 
 
 def test_a_file_without_a_record_is_refused(made):

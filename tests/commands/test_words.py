@@ -29,5 +29,5 @@ def test_known_words_are_printed_in_order_without_marks(run, capsys):
 
 
 def test_a_model_without_words_is_refused(run):
-    with pytest.raises(CrossmodalError, match="by an encoder"):
+    with pytest.raises(CrossmodalError, match="uses a text encoder"):
         run({})

@@ -1,4 +1,4 @@
-"""Check params.yaml, and what was prepared of a dataset."""
+"""Check params.yaml, and prepared datasets."""
 
 import sys
 from collections.abc import Sequence
@@ -7,14 +7,14 @@ from pathlib import Path
 from crossmodal.config.params import Params, read
 from crossmodal.errors import ENCODERS, CrossmodalError, unknown
 
-SHOWN = 20  # of the leaks, in a message
+MOST = 20  # errors in a message
 
 
 def check(name: str | None, path: Path, overlays: Sequence[Path] = ()) -> None:
-    """Check params.yaml, and with a name what was prepared of one entry of its `datasets`.
+    """Check params.yaml, and the prepared dataset of an entry of its `datasets`.
 
-    Prints statistics of the dataset. Media are opened, not decoded: a truncated image is
-    found when its features are extracted.
+    Prints statistics of the dataset. Images are opened, not decoded: the extraction of features
+    detects a truncated one.
 
     Raises:
         CrossmodalError: If a split has another number of items than declared, an item or an image
@@ -38,7 +38,7 @@ def check(name: str | None, path: Path, overlays: Sequence[Path] = ()) -> None:
 
 
 def _check_prepared(params: Params, name: str) -> None:
-    # params.yaml alone is checked in a second: this needs what opens images and clips
+    # these imports read images and clips; to check params.yaml needs none of them
     from rich.console import Console
 
     from crossmodal.commands.datasets import to_prepare
@@ -53,5 +53,5 @@ def _check_prepared(params: Params, name: str) -> None:
     for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
     if errors:
-        more = [f"and {len(errors) - SHOWN} more"] if len(errors) > SHOWN else []
-        raise CrossmodalError("\n  ".join([f"{dataset.folder}:", *errors[:SHOWN], *more]))
+        more = [f"and {len(errors) - MOST} more"] if len(errors) > MOST else []
+        raise CrossmodalError("\n  ".join([f"{dataset.folder}:", *errors[:MOST], *more]))

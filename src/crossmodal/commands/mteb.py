@@ -1,4 +1,4 @@
-"""Measure a model in mteb's tasks, or by mteb's evaluator on a prepared dataset."""
+"""Evaluate a model with mteb, on tasks of mteb or on prepared datasets."""
 
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ def mteb(folder: Path, tasks: list[str], split: str, output: Path, weights: Path
 
     Raises:
         CrossmodalError: If mteb is not installed, a task is unknown or cannot be downloaded, or the
-            model does not embed what it is about.
+            model does not embed its modalities.
     """
     try:
         import datasets
@@ -34,10 +34,10 @@ def mteb(folder: Path, tasks: list[str], split: str, output: Path, weights: Path
         ) from error
     datasets.disable_progress_bars()
     model, cache = load_model(folder, weights), evaluator.ResultCache(output)
-    found = [task for name in tasks for task in tasks_of(name, model.model, split)]
-    for task in found:
+    selection = [task for name in tasks for task in tasks_of(name, model.model, split)]
+    for task in selection:
         check_task(task, model)
-    for task in found:
+    for task in selection:
         _load(task)
         result = evaluator.evaluate(
             model,
@@ -54,7 +54,7 @@ def mteb(folder: Path, tasks: list[str], split: str, output: Path, weights: Path
 
 
 def _load(task: Any) -> None:
-    """Download the data of a task, unless they are there."""
+    """Load the data of a task; mteb downloads them once."""
     try:
         task.load_data()
     except CrossmodalError:
@@ -68,17 +68,17 @@ def _load(task: Any) -> None:
 
 
 def _print(result: Any) -> None:
-    """The scores of each split and language."""
+    """Print the scores of each split and language."""
     rows = [
         (split, scores["hf_subset"], f"{scores['main_score']:.5f}", *_hit_rates(scores))
-        for split, found in result.scores.items()
-        for scores in found
+        for split, subsets in result.scores.items()
+        for scores in subsets
     ]
     columns = ("split", "subset", "main score", *(f"R@{k}" for k in HIT_RATES))
     print_table(result.task_name, columns, rows)
 
 
 def _hit_rates(scores: dict[str, float]) -> list[str]:
-    """Percentages, where the task is one of retrieval."""
-    found = (scores.get(f"hit_rate_at_{k}") for k in HIT_RATES)
-    return ["" if rate is None else f"{100 * rate:.3f}" for rate in found]
+    """Return percentages, if the task is one of retrieval."""
+    rates = (scores.get(f"hit_rate_at_{k}") for k in HIT_RATES)
+    return ["" if rate is None else f"{100 * rate:.3f}" for rate in rates]

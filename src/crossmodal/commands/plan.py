@@ -1,4 +1,4 @@
-"""Cost of a suite before it runs: jobs, hours, memory and disk of each phase."""
+"""Estimate the jobs, hours, memory and disk of a suite, by phase."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -8,7 +8,7 @@ from pathlib import Path
 from crossmodal.config.grids import combinations
 from crossmodal.config.params import Params, read
 from crossmodal.data.prepared import FILES, is_prepared
-from crossmodal.errors import CrossmodalError
+from crossmodal.errors import CrossmodalError, unknown
 from crossmodal.io.text_table import print_table
 from crossmodal.workflow.job_costs import Cost
 from crossmodal.workflow.jobs import Jobs
@@ -40,9 +40,9 @@ class Job:
 
     Args:
         cost: Its cost.
-        outputs: Files that it makes; the job is done if all of them exist.
-        gpus: GPUs that it makes use of.
-        share: Share of the cost that it has: of a fit that searches nothing, for example.
+        outputs: Files that it writes; the job is done if all of them exist.
+        gpus: Number of GPUs.
+        share: Fraction of the cost, below 1 for a fit without a search of options.
     """
 
     cost: Cost
@@ -52,17 +52,17 @@ class Job:
 
     @property
     def done(self) -> bool:
-        """Whether it need not run."""
+        """Return whether all outputs exist."""
         return all(path.exists() for path in self.outputs)
 
     @property
     def processor_hours(self) -> float:
-        """Hours on one processor."""
+        """Return the hours on one processor."""
         return self.share * self.cost.seconds / 3600
 
     @property
     def gpu_hours(self) -> float:
-        """Hours on a GPU, of jobs that use one and whose time on it is known."""
+        """Return the hours on a GPU; 0 for jobs without a GPU or without a measurement on one."""
         return self.share * (self.cost.gpu_seconds or 0) / 3600 if self.gpus else 0
 
 
@@ -118,19 +118,19 @@ def plan(suite: str | None, as_json: bool, path: Path, overlays: Sequence[Path] 
     params = read(path, *overlays)
     params.suite = suite = suite or params.suite
     if suite not in params.suites:
-        raise CrossmodalError(f"{suite}: no suite; known: {', '.join(params.suites)}")
-    found = phases(params)
+        raise CrossmodalError(f"suites: {unknown(suite, params.suites)}")
+    estimates = phases(params)
     if as_json:
-        print(json.dumps({name: asdict(phase) for name, phase in found.items()}, indent=2))
+        print(json.dumps({name: asdict(phase) for name, phase in estimates.items()}, indent=2))
         return
-    print_table(f"suite {suite}, expected", COLUMNS, table_rows(found))
+    print_table(f"suite {suite}, expected", COLUMNS, table_rows(estimates))
     for name, target in TARGETS.items():
         print(f"{name}: snakemake --cores all --config suite={suite} -- {target}")
 
 
-def table_rows(found: dict[str, Phase]) -> list[tuple[str, ...]]:
-    """A row of `COLUMNS` for each phase."""
-    return [(name, *_shown(phase)) for name, phase in found.items()]
+def table_rows(estimates: dict[str, Phase]) -> list[tuple[str, ...]]:
+    """Return a row of `COLUMNS` for each phase."""
+    return [(name, *_cells(phase)) for name, phase in estimates.items()]
 
 
 def phases(params: Params) -> dict[str, Phase]:
@@ -147,8 +147,9 @@ def phases(params: Params) -> dict[str, Phase]:
 
 
 def _downloads(jobs: Jobs, requests: Requests) -> Iterator[Job]:
-    """Yield a job for the published files of each plug-in, which its datasets share; where these
-    are prepared, of the files that are there.
+    """Yield a job for the published files of each plug-in, which its datasets share.
+
+    If all of these are prepared, only existing files count.
     """
     plugins: dict[str, list[str]] = {}
     for name in jobs.datasets():
@@ -209,6 +210,6 @@ def _share(params: Params, experiment: str, seed: int) -> float:
     return 1 / len(combinations(fit.search)) if seed and fit.searched_by else 1
 
 
-def _shown(phase: Phase) -> tuple[str, ...]:
+def _cells(phase: Phase) -> tuple[str, ...]:
     numbers = asdict(phase).items()
     return tuple(f"{v:,.1f}" if isinstance(v, float) else str(v) for _, v in numbers)

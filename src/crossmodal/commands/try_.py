@@ -1,4 +1,4 @@
-"""Run a method or a feature on 50 items in seconds, to see whether it keeps its promises."""
+"""Run a method or a feature on 50 rendered items, to test it in seconds."""
 
 import contextlib
 import inspect
@@ -7,15 +7,16 @@ import time
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from crossmodal.config.params import Params, read
+from crossmodal.data.feature import Feature
 from crossmodal.data.feature_file import Ragged
 from crossmodal.data.feature_reader import read_features
 from crossmodal.errors import CrossmodalError, unknown
 from crossmodal.io.files import read_json
+from crossmodal.learning.method import Method, Takes
 from crossmodal.steps.embed import embed
 from crossmodal.steps.evaluate import evaluate
 from crossmodal.steps.extract import extract
@@ -36,7 +37,7 @@ MODEL, EMBEDDINGS = Path("models/trial/seed0/model.safetensors"), Path("embeddin
 
 
 def try_(name: str, path: Path, overlays: Sequence[Path] = ()) -> None:
-    """Run one entry of `methods` or `features` on 50 rendered scenes, in a folder that is removed.
+    """Run one entry of `methods` or `features` on 50 rendered scenes, in a temporary folder.
 
     Raises:
         CrossmodalError: If there is no such entry, or its plug-in fails; with file and line.
@@ -55,20 +56,20 @@ def try_(name: str, path: Path, overlays: Sequence[Path] = ()) -> None:
             (_try_method if kinds[0] == "methods" else _try_feature)(params, name, plugin)
         except CrossmodalError:
             raise
-        except Exception as error:  # whatever a user's file raises
+        except Exception as error:  # a user's file may raise anything
             if not (place := _place(plugin, error)):
                 raise
             raise CrossmodalError(f"{place}: {type(error).__name__}: {error}") from error
     print(f"{kinds[0]}.{name}: fine, {time.monotonic() - start:.1f} s")
 
 
-def _try_feature(params: Params, name: str, feature: Any) -> None:
+def _try_feature(params: Params, name: str, feature: Feature) -> None:
     _prepare(feature.modality)
     _extract(params, name)
     print(f"{name}: {_described(read_features(FEATURES / f'{name}.h5').features)}")
 
 
-def _try_method(params: Params, name: str, method: Any) -> None:
+def _try_method(params: Params, name: str, method: Method) -> None:
     views = _views(params, method.takes)
     _prepare(*views)
     for feature in views.values():
@@ -79,18 +80,18 @@ def _try_method(params: Params, name: str, method: Any) -> None:
     train(fit, MODEL, DATASET, FEATURES, WEIGHTS, seed=0)
     embed(EmbedSpec(views=views, relevance="category"), EMBEDDINGS, DATASET, FEATURES, MODEL)
     evaluate(EvaluateSpec(), Path("metrics.json"), EMBEDDINGS, seed=0)
-    found = read_json(Path("metrics.json"))
+    results = read_json(Path("metrics.json"))
     for kind, metrics in (
-        ("this method", found["test"]),
-        ("random scores", found["controls"]["random"]),
+        ("this method", results["test"]),
+        ("random scores", results["controls"]["random"]),
     ):
-        shown = {m: f"{v:.3g}" for m, v in metrics["average"].items() if m in ("mAP", "R@1")}
-        print(f"  {kind}: " + ", ".join(f"{m} {v}" for m, v in shown.items()))
+        average = metrics["average"].items()
+        print(f"  {kind}:", ", ".join(f"{m} {v:.3g}" for m, v in average if m in ("mAP", "R@1")))
 
 
-def _views(params: Params, takes: dict[str, tuple[str, ...]]) -> dict[str, str]:
-    """Two features that fit a method, one of each of two modalities: the first ones there are."""
-    found: dict[str, str] = {}
+def _views(params: Params, takes: Takes) -> dict[str, str]:
+    """Return the first features that fit a method, of two modalities."""
+    views: dict[str, str] = {}
     for modality, shapes in takes.items():
         for name in params.features:
             usable = f"features.{name}" not in params.broken
@@ -98,8 +99,8 @@ def _views(params: Params, takes: dict[str, tuple[str, ...]]) -> dict[str, str]:
             if usable and params.plugin("features", name)["plugin"] != "published":
                 facts = params.feature_of(name)
                 if facts.modality == modality and facts.shape in shapes:
-                    found.setdefault(modality, name)
-    return dict(list(found.items())[:2])
+                    views.setdefault(modality, name)
+    return dict(list(views.items())[:2])
 
 
 def _prepare(*modalities: str) -> None:
@@ -108,7 +109,7 @@ def _prepare(*modalities: str) -> None:
 
 
 def _extract(params: Params, name: str) -> None:
-    """Extract a feature, after those that it is computed from."""
+    """Extract a feature and, before, those that it is computed from."""
     facts = params.feature_of(name)
     for source in facts.of:
         _extract(params, source)
@@ -119,7 +120,7 @@ def _extract(params: Params, name: str) -> None:
 
 
 def _fetch(weights: str) -> None:
-    """A network's weights, if a method or a feature has one and they are not here."""
+    """Fetch weights of a network, if there is one and they are missing."""
     if weights and not (WEIGHTS / weights).exists():
         fetch_weights(WEIGHTS / weights)
 
@@ -131,8 +132,8 @@ def _described(rows: np.ndarray | Ragged) -> str:
     return f"rows {rows.shape} {rows.dtype}" + (f", {wrong} numbers not finite" if wrong else "")
 
 
-def _place(plugin: Any, error: Exception) -> str:
-    """File and line of the plug-in where it, or what it called, failed; empty if it did not."""
+def _place(plugin: object, error: Exception) -> str:
+    """Return file and line of the plug-in in a traceback; empty if it is not in it."""
     file = inspect.getsourcefile(type(plugin))
     lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == file]
     return f"{file}, line {lines[-1]}" if lines else ""

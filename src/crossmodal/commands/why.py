@@ -1,11 +1,11 @@
-"""How an output came about: from a table down to the files that were published."""
+"""Print the provenance of an output, from a table down to published files."""
 
 import json
 import re
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BaseModel, Field, ValidationError
 
@@ -22,7 +22,7 @@ CODE = re.compile(r'"code": "([0-9a-f]+)"')
 
 
 class Provenance(BaseModel, extra="ignore", strict=True):
-    """How a result was made, as it says itself; see `crossmodal.io.provenance`."""
+    """Provenance that is stored in a result; see `crossmodal.io.provenance`."""
 
     versions: dict[Text, Text] = {}
     threads: int = 0
@@ -31,92 +31,93 @@ class Provenance(BaseModel, extra="ignore", strict=True):
 
 
 def why(path: Path) -> None:
-    """Print an output and, below it, each file that it was made of, directly or not.
+    """Print an output and each file that it depends on, directly or not.
 
     Raises:
-        CrossmodalError: If nothing is known of `path`.
+        CrossmodalError: If there is no record of `path`.
     """
     record_of(path)
     digests: dict[Path, str] = {}
     files = [path]
-    for file in files:  # which grow
+    for file in files:  # the list grows
         print(file)
-        sources = print_making(file, digests)
+        sources = print_record(file, digests)
         files += [source for source in sources if source not in files]
 
 
-def print_making(path: Path, digests: dict[Path, str]) -> list[Path]:
-    """Print when, by which rule and code a file was made, and of what.
+def print_record(path: Path, digests: dict[Path, str]) -> list[Path]:
+    """Print the time, rule, code and inputs of a file.
 
     Args:
         path: An output of the workflow.
-        digests: SHA-256 of the files that were read already, which grow.
+        digests: SHA-256 of the files that were read already; it is extended.
 
     Returns:
-        The outputs that it was made of.
+        The outputs among the inputs.
     """
     try:
         record = record_of(path)
     except CrossmodalError as error:
         print(f"  {_published(path) or str(error).removeprefix(f'{path}: ')}")
         return []
-    made = provenance_of(path)
+    provenance = provenance_of(path)
     time = datetime.fromtimestamp(record.endtime).isoformat(" ", "seconds")
-    print("; ".join([f"  made {time} by {record.rule}", *_facts(record, made)]))
+    print("; ".join([f"  made {time} by {record.rule}", *_facts(record, provenance)]))
     names = (name for name in record.input or () if not defect(name))
     sources = [Path(name) for name in names if Path(name).parts[0] in OUTPUTS]
     for source in sources:
-        print(f"  of {source}{_compared(source, made, digests)}")
+        print(f"  of {source}{_compared(source, provenance, digests)}")
     return sources
 
 
 def provenance_of(path: Path) -> Provenance:
-    """Return what a result says of itself; nothing for other files.
+    """Return the provenance in a result; an empty one for other files.
 
     Raises:
-        CrossmodalError: If it cannot be read, or says something of another shape.
+        CrossmodalError: If it cannot be read, or is not of this form.
     """
     try:
-        return Provenance.model_validate(_stated(path))
+        return Provenance.model_validate(_stored(path))
     except (*DAMAGE, ValidationError) as error:
-        raise CrossmodalError(f"{path}: does not say how it was made ({error})") from error
+        raise CrossmodalError(f"{path}: its provenance cannot be read ({error})") from error
 
 
-def _stated(path: Path) -> Any:
-    """What a result says of itself, as JSON."""
+def _stored(path: Path) -> object:
+    """Return the provenance in a result, as JSON."""
     if path.suffix == ".h5":
         with hdf5.read(path) as file:
-            stated = json.loads(hdf5.part(file, "meta")[0]) if "meta" in file else {}
-            return stated.get("made") or json.loads(file.attrs.get("made", "{}"))
+            meta = json.loads(hdf5.part(file, "meta")[0]) if "meta" in file else {}
+            return meta.get("made") or json.loads(file.attrs.get("made", "{}"))
     if path.parts[0] == "models":
         return read_json(path.with_name("model.json"))["fit"].get("made", {})
     return read_json(path).get("made", {}) if path.suffix == ".json" else {}
 
 
-def _facts(record: Record, made: Provenance) -> Iterator[str]:
-    """Code, versions, threads and device."""
+def _facts(record: Record, provenance: Provenance) -> Iterator[str]:
+    """Yield code, versions, threads and device."""
     for value in record.params or ():
         if code := CODE.search(str(value)):
             yield f"code {code[1]}"
-    if made.versions:
-        yield ", ".join(f"{name} {version}" for name, version in made.versions.items())
-        yield f"{made.threads} thread{'s' * (made.threads != 1)}, {made.device}"
+    if provenance.versions:
+        yield ", ".join(f"{name} {version}" for name, version in provenance.versions.items())
+        threads = provenance.threads
+        yield f"{threads} thread{'s' * (threads != 1)}, {provenance.device}"
 
 
-def _compared(source: Path, made: Provenance, digests: dict[Path, str]) -> str:
-    """Digest of an input when it was read, and whether it is still the same."""
-    then = made.inputs.get(str(source))
+def _compared(source: Path, provenance: Provenance, digests: dict[Path, str]) -> str:
+    """Return the digest of an input when it was read, and whether it has changed."""
+    then = provenance.inputs.get(str(source))
     if then is None:
         return ""
     if source not in digests:
         digests[source] = sha256(source) if source.is_file() else "absent"
     now = digests[source]
-    same = {then: "as it is now", "absent": "not here now"}
-    return f", SHA-256 {then[:16]}, {same.get(now, f'BUT NOW {now[:16]}')}"
+    state = {then: "unchanged", "absent": "missing now"}
+    return f", SHA-256 {then[:16]}, {state.get(now, f'CHANGED TO {now[:16]}')}"
 
 
 def _published(path: Path) -> str:
-    """What is said of a raw file in place of a record."""
+    """Return the state of a raw file, which has no record."""
     if not path.is_relative_to(RAW):
         return ""
-    return f"as published, SHA-256 {sha256(path)[:16]}" if path.exists() else "not here"
+    return f"as published, SHA-256 {sha256(path)[:16]}" if path.exists() else "missing"

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from crossmodal.errors import CrossmodalError, unknown
+from crossmodal.plugin import Plugin
 
 BASES = {
     "datasets": ("crossmodal.data.dataset", "Dataset"),
@@ -43,7 +44,7 @@ class BrokenPluginError(CrossmodalError):
     """A plug-in's file cannot be imported, or does not define what it must."""
 
 
-def load(kind: str, name: str) -> type:
+def load(kind: str, name: str) -> type[Plugin]:
     """The class of a plug-in.
 
     Raises:

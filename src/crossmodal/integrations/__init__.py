@@ -1,1 +1,1 @@
-"""Other people's programs, which measure what is made here."""
+"""Evaluation by third-party benchmarks."""

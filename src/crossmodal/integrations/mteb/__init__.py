@@ -1,4 +1,4 @@
-"""mteb, the Massive Text Embedding Benchmark: our models in its tasks, our datasets as its tasks.
+"""mteb, the Massive Text Embedding Benchmark: models on its tasks, prepared datasets as its tasks.
 
 Importing it needs the extra `crossmodal-retrieval[mteb]`. Our speech is mteb's audio.
 """

@@ -1,4 +1,4 @@
-"""Which tasks a name means for a model, and whether the model can do them."""
+"""Tasks by name, and checks that a model supports them."""
 
 import importlib.util
 from pathlib import Path
@@ -16,14 +16,14 @@ from crossmodal.models.model import Model
 
 
 def tasks_of(name: str, model: Model, split: str = "test") -> list[AbsTask]:
-    """The tasks of a name: of mteb, or of a prepared dataset as the model's own run reads it.
+    """Return the tasks of a name: of mteb, or of a prepared dataset.
 
-    For a dataset, relevant is what was so in the run: the own item, or for a method that learns
-    from categories what is of the same category, or has a label in common.
+    For a dataset, relevance is that of the model's run: the own item or, for a method that learns
+    from categories, items of the same category or with a label in common.
 
     Args:
         name: Name of one of mteb's tasks, a key of `datasets`, or the folder of a prepared dataset.
-        model: The model that will be measured.
+        model: The model to evaluate.
         split: Split of a prepared dataset.
 
     Raises:
@@ -36,30 +36,31 @@ def tasks_of(name: str, model: Model, split: str = "test") -> list[AbsTask]:
     if model.method.task == "category" and label_names(Prepared(folder), model.facts["relevance"]):
         relevance = model.facts["relevance"]
     unit = _text_unit(model)
-    return retrieval_tasks(folder, model.modalities, relevance=relevance, unit=unit, split=split)
+    first, second = model.modalities
+    return [*retrieval_tasks(folder, (first, second), relevance=relevance, unit=unit, split=split)]
 
 
 def check_task(task: AbsTask, model: Encoder | SearchModel) -> None:
-    """Refuse a task that a model cannot do, before anything is downloaded.
+    """Refuse a task that a model does not support, before a download.
 
     Raises:
-        CrossmodalError: If the task is about a modality that the model does not embed, or wants an
-            encoder where only the score of two items is known.
+        CrossmodalError: If the task has a modality that the model does not embed, or needs an
+            encoder while the model has only a score of two items.
     """
     name, about = task.metadata.name, task.metadata.modalities
-    known = model.mteb_model_meta.modalities
-    if not {*about} <= {*known}:
+    modalities = model.mteb_model_meta.modalities
+    if not {*about} <= {*modalities}:
         raise CrossmodalError(
             f"{name}: the task is about {' and '.join(about)}, the model embeds "
-            f"{' and '.join(known)}; choose another task"
+            f"{' and '.join(modalities)}; choose another task"
         )
     own = isinstance(task, PreparedRetrieval)
     if "audio" in about and not own and not importlib.util.find_spec("torchcodec"):
         raise CrossmodalError(f"{name}: mteb decodes sound with torchcodec: pip install torchcodec")
     if isinstance(model, SearchModel) and not isinstance(task, AbsTaskRetrieval):
         raise CrossmodalError(
-            f"{name}: the model scores pairs by a function of its own, so that it can search, but "
-            "not encode; choose a retrieval task"
+            f"{name}: the model has a score function of its own, so that it can search but not "
+            "encode; choose a retrieval task"
         )
 
 
@@ -74,7 +75,7 @@ def _task(name: str) -> AbsTask:
 
 
 def _text_unit(model: Model) -> Unit:
-    """Whether the model was fitted on captions, or on all captions of an item together."""
+    """Return the unit of the model's texts: a caption, or all captions of an item."""
     if "text" not in model.modalities:
         return "caption"
     made_by = model.features["text"]["extractor"]

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from datasets import Dataset
 from mteb._create_dataloaders import create_dataloader  # which mteb's own models import, too
 from mteb.abstasks.task_metadata import TaskMetadata
 from mteb.models import ModelMeta
@@ -13,27 +14,34 @@ from mteb.models.abs_encoder import AbsEncoder
 from mteb.models.model_meta import ScoringFunction
 from mteb.types import PromptType
 
-from crossmodal.data.own_items import MODALITIES
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import sha256
 from crossmodal.learning.method import Direction
-from crossmodal.models.model import ARGUMENTS, WEIGHTS, Model, load
+from crossmodal.models.model import WEIGHTS, Model, load
+from crossmodal.search.gallery import embed_items
 from crossmodal.search.inner_products import find_form
 
 OURS = {"image": "image", "text": "text", "audio": "speech"}  # modalities
 THEIRS = {ours: theirs for theirs, ours in OURS.items()}
 # form of the embeddings -> what mteb computes
-SIMILARITIES = {"unit": ScoringFunction.COSINE, "plain": ScoringFunction.DOT_PRODUCT}
-# every model has one of these, which need no network, to know the shape of an embedding
-EXAMPLES = {"texts": ["a"], "speech": [(np.zeros(16_000, np.float32), 16_000)]}
+SIMILARITIES: dict[str | None, ScoringFunction] = {
+    "unit": ScoringFunction.COSINE,
+    "plain": ScoringFunction.DOT_PRODUCT,
+}
+# items whose embedding shows its shape; they need no network, and every model takes one of them
+EXAMPLES: dict[str, list[object]] = {
+    "text": ["a"],
+    "speech": [(np.zeros(16_000, np.float32), 16_000)],
+}
+Batch = dict[str, list[Any]]  # column -> values, of types of mteb
 BLOCK = 64  # queries that are scored at a time
 
 
 def load_model(folder: Path, weights: Path = WEIGHTS) -> "Encoder | SearchModel":
-    """What `mteb.evaluate` takes for a fitted model.
+    """Load a fitted model as an argument of `mteb.evaluate`.
 
-    It is an encoder where the score is the cosine or the inner product of two embeddings, and a
-    search model, which scores by itself, where it is another function.
+    It is an encoder if the score is the cosine or the inner product of two embeddings, else a
+    search model, which computes the score itself.
 
     Args:
         folder: A model folder, models/<experiment>/seed<n>.
@@ -61,7 +69,7 @@ class Encoder(AbsEncoder):
 
     Args:
         model: The model.
-        meta: What mteb knows of it.
+        meta: Its description for mteb.
     """
 
     def __init__(self, model: Model, meta: ModelMeta) -> None:
@@ -69,13 +77,13 @@ class Encoder(AbsEncoder):
 
     def encode(
         self,
-        inputs: Iterable[dict[str, Any]],
+        inputs: Iterable[Batch],
         *,
         task_metadata: TaskMetadata,
         prompt_type: PromptType | None = None,
-        **_: Any,
+        **_: object,
     ) -> np.ndarray:
-        """Embeddings (n, d) of all batches.
+        """Return the embeddings (n, d) of all batches.
 
         Raises:
             CrossmodalError: If an item has several modalities.
@@ -88,7 +96,7 @@ class SearchModel:
 
     Args:
         model: The model.
-        meta: What mteb knows of it.
+        meta: Its description for mteb.
     """
 
     def __init__(self, model: Model, meta: ModelMeta) -> None:
@@ -96,11 +104,11 @@ class SearchModel:
 
     def index(
         self,
-        corpus: Any,
+        corpus: Dataset,
         *,
         task_metadata: TaskMetadata,
-        encode_kwargs: dict[str, Any],
-        **_: Any,
+        encode_kwargs: dict[str, object],
+        **_: object,
     ) -> None:
         """Embed the documents.
 
@@ -112,22 +120,22 @@ class SearchModel:
 
     def search(
         self,
-        queries: Any,
+        queries: Dataset,
         *,
         task_metadata: TaskMetadata,
         top_k: int,
-        encode_kwargs: dict[str, Any],
+        encode_kwargs: dict[str, object],
         top_ranked: dict[str, list[str]] | None = None,
-        **_: Any,
+        **_: object,
     ) -> dict[str, dict[str, float]]:
-        """The best documents of each query: query's id -> document's id -> score.
+        """Return the best documents of each query: id of the query -> id of the document -> score.
 
         Args:
             queries: The queries.
-            task_metadata: Says of which modalities they and the documents are.
-            top_k: How many documents are wanted of each query.
+            task_metadata: Modalities of queries and documents.
+            top_k: Number of documents per query.
             encode_kwargs: Options of mteb's batches.
-            top_ranked: The only documents that count for each query; None: all do.
+            top_ranked: Candidate documents of each query; None: all.
 
         Raises:
             CrossmodalError: If a query has several modalities.
@@ -135,67 +143,68 @@ class SearchModel:
         rows = self._embedded(queries, task_metadata, PromptType.query, encode_kwargs)
         kinds = (PromptType.query, PromptType.document)
         first, second = (_modality(task_metadata, kind) for kind in kinds)
-        places, found = {id: place for place, id in enumerate(self._ids)}, {}
+        places = {id: place for place, id in enumerate(self._ids)}
+        results: dict[str, dict[str, float]] = {}
         for id, scores in zip(queries["id"], self._scores(rows, (first, second)), strict=True):
             among = np.array([places[one] for one in (top_ranked or {id: self._ids})[id]], int)
             best = among[np.argsort(-scores[among], kind="stable")[:top_k]]
-            found[id] = {self._ids[place]: float(scores[place]) for place in best}
-        return found
+            results[id] = {self._ids[place]: float(scores[place]) for place in best}
+        return results
 
     def _scores(self, rows: np.ndarray, direction: Direction) -> Iterator[np.ndarray]:
-        """Scores (n,) of one query after the other."""
+        """Yield the scores (n,) of one query after the other."""
         for start in range(0, len(rows), BLOCK):
             yield from self.model.score(rows[start : start + BLOCK], self._gallery, direction)
 
     def _embedded(
-        self, items: Any, task: TaskMetadata, kind: PromptType, options: dict[str, Any]
+        self, items: Dataset, task: TaskMetadata, kind: PromptType, options: dict[str, object]
     ) -> np.ndarray:
         inputs = create_dataloader(items, task_metadata=task, prompt_type=kind, **options)
         return _embed(self.model, inputs, _modality(task, kind))
 
 
 def _similarity(model: Model) -> ScoringFunction | None:
-    """Which of mteb's similarities is the score, in both directions; None if none is."""
-    argument = next(name for name in EXAMPLES if MODALITIES[name] in model.modalities)
-    with warnings.catch_warnings(action="ignore"):  # the example may have no known word
-        width = model.embed(**{argument: EXAMPLES[argument]}).shape[1:]
+    """Return the similarity of mteb that is the score, in both directions; None: none is."""
+    modality = next(name for name in EXAMPLES if name in model.modalities)
+    with warnings.catch_warnings(action="ignore"):  # the model may not know the word
+        width = embed_items(model, modality, EXAMPLES[modality]).shape[1:]
     first, second = model.modalities
     forms = {find_form(model, direction, width) for direction in ((first, second), (second, first))}
     return SIMILARITIES.get(forms.pop()) if len(forms) == 1 else None
 
 
 def _modality(task: TaskMetadata, kind: PromptType | None) -> str:
-    """Our name of the modality of a task's queries, or of its documents.
+    """Return our name of the modality of a task's queries, or of its documents.
 
     Raises:
         CrossmodalError: If there are several.
     """
-    found = task.get_modalities(kind)
-    if len(found) != 1 or found[0] not in OURS:
+    modalities = task.get_modalities(kind)
+    if len(modalities) != 1 or modalities[0] not in OURS:
         raise CrossmodalError(
-            f"{task.name}: an item is {' and '.join(found)}; a model embeds images, texts or "
+            f"{task.name}: an item is {' and '.join(modalities)}; a model embeds images, texts or "
             "speech, one of them at a time; choose another task"
         )
-    return OURS[found[0]]
+    return OURS[modalities[0]]
 
 
-def _embed(model: Model, batches: Iterable[dict[str, Any]], modality: str) -> np.ndarray:
-    """Embeddings (n, ...) of mteb's batches; NaN behind the last step of a shorter sequence."""
-    column, argument = THEIRS[modality], ARGUMENTS[modality]
+def _embed(model: Model, batches: Iterable[Batch], modality: str) -> np.ndarray:
+    """Return embeddings (n, ...) of mteb's batches; NaN pads shorter sequences."""
+    column = THEIRS[modality]
     read = _waveforms if modality == "speech" else list
-    found = [model.embed(**{argument: read(batch[column])}) for batch in batches]
-    if found[0].ndim == 2:
-        return np.concatenate(found)
-    longest = max(rows.shape[1] for rows in found)
-    return np.concatenate([_lengthened(rows, longest) for rows in found])
+    parts = [embed_items(model, modality, read(batch[column])) for batch in batches]
+    if parts[0].ndim > 2:
+        longest = max(rows.shape[1] for rows in parts)
+        parts = [_padded(rows, longest) for rows in parts]
+    return np.concatenate(parts)
 
 
-def _waveforms(clips: Iterable[Any]) -> list[tuple[np.ndarray, int]]:
-    """Waveforms and sampling rates of mteb's audio, whose channels come before its samples."""
+def _waveforms(clips: Iterable[dict[str, Any]]) -> list[tuple[np.ndarray, int]]:
+    """Return waveforms and sampling rates of mteb's audio, of shape (channels, samples)."""
     return [(np.asarray(c["array"], np.float32).T, int(c["sampling_rate"])) for c in clips]
 
 
-def _lengthened(rows: np.ndarray, steps: int) -> np.ndarray:
-    """Sequences (n, steps, ...) with NaN behind those that are there."""
+def _padded(rows: np.ndarray, steps: int) -> np.ndarray:
+    """Pad sequences with NaN to (n, steps, ...)."""
     behind = [(0, 0), (0, steps - rows.shape[1]), *[(0, 0)] * (rows.ndim - 2)]
     return np.pad(rows, behind, constant_values=np.nan)

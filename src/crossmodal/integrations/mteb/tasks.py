@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from datasets import Dataset
@@ -45,9 +45,9 @@ class PreparedRetrieval(AbsTaskRetrieval):
     Args:
         dataset: The prepared dataset.
         direction: Modalities of queries and documents.
-        relevance: What makes a document relevant: 'item', it belongs to the same one; 'category',
-            its item is of the same one; 'labels', the items have a label in common.
-        unit: What a text is: a caption, or all captions of an item.
+        relevance: Relevant documents: 'item', of the same item; 'category', of the same category;
+            'labels', with a label in common.
+        unit: A text is one caption, or all captions of an item.
         split: 'train', 'validation' or 'test'.
 
     Raises:
@@ -68,7 +68,7 @@ class PreparedRetrieval(AbsTaskRetrieval):
         for modality, entries in zip(direction, self.entries, strict=True):
             if not entries:
                 raise CrossmodalError(f"{dataset.folder}: split {split!r} has no {modality}")
-        # average precision is of the whole ranking
+        # average precision needs the whole ranking
         self.k_values = sorted({*DEPTHS, len(self.entries[1])})
         category = "2".join(THEIRS[modality][0] for modality in direction)
         by_item = relevance == "item"
@@ -88,8 +88,8 @@ class PreparedRetrieval(AbsTaskRetrieval):
         )
         super().__init__()
 
-    def load_data(self, **_: Any) -> None:
-        """Lay out queries, documents and relevance; images and speech are decoded when read."""
+    def load_data(self, **_: object) -> None:
+        """Set queries, documents and relevance; images and speech are decoded when read."""
         queries, documents = self.entries
         split = {
             "queries": self._table(0),
@@ -104,11 +104,11 @@ class PreparedRetrieval(AbsTaskRetrieval):
         self.data_loaded = True
 
     def unload_data(self) -> None:
-        """Forget what `load_data` laid out."""
+        """Release the data of `load_data`."""
         self.dataset, self.data_loaded = {}, False
 
     def _relevant(self) -> np.ndarray:
-        """Which documents answer which query, (q, n) bool."""
+        """Return the relevance of documents to queries, (q, n) bool."""
         rows, columns = ([entry.item for entry in side] for side in self.entries)
         if self.relevance == "item":
             return np.equal.outer(rows, columns)
@@ -134,7 +134,7 @@ def retrieval_tasks(
     unit: Unit = "caption",
     split: str = "test",
 ) -> list[PreparedRetrieval]:
-    """Both retrieval tasks between two modalities of a prepared dataset.
+    """Return both retrieval tasks between two modalities of a prepared dataset.
 
     Args:
         folder: The prepared dataset, data/prepared/<key of `datasets`>.
@@ -154,36 +154,36 @@ def retrieval_tasks(
 
 
 def _entries(dataset: Prepared, items: list[Item], modality: str, unit: Unit) -> list[Entry]:
-    """Queries or documents of some items, in the order of the features' rows."""
+    """Return queries or documents of some items, in the order of the features' rows."""
     if modality == "image":
         return [Entry(item.id, row, item.image) for row, item in enumerate(items) if item.image]
     captions = [dataset.captions_of[item.id] for item in items]
     if modality == "text" and unit == "item":
-        texts = [" ".join(caption.text for caption in found) for found in captions]
+        texts = [" ".join(caption.text for caption in group) for group in captions]
         rows = enumerate(zip(items, texts, strict=True))
         return [Entry(item.id, row, text) for row, (item, text) in rows if text.strip()]
     contents = [
         Entry(caption.id, row, caption.text if modality == "text" else caption.audio)
-        for row, found in enumerate(captions)
-        for caption in found
+        for row, group in enumerate(captions)
+        for caption in group
     ]
     return [entry for entry in contents if entry.content.strip()]
 
 
 def _decoding(
-    dataset: Prepared, column: str, decode: Callable[[bytes, str], Any]
-) -> Callable[[dict[str, list[str]]], dict[str, list[Any]]]:
-    """What decodes a column of members of media.zip, when some of its rows are read."""
+    dataset: Prepared, column: str, decode: Callable[[bytes, str], object]
+) -> Callable[[dict[str, list[object]]], dict[str, list[object]]]:
+    """Return a function that decodes a column of members of media.zip, for the rows read."""
 
-    def read(batch: dict[str, list[str]]) -> dict[str, list[Any]]:
-        members = batch.get(column, [])
+    def read(batch: dict[str, list[object]]) -> dict[str, list[object]]:
+        members = [*map(str, batch.get(column, []))]
         contents = [decode(dataset.read(member), dataset.where(member)) for member in members]
         return batch | ({column: contents} if column in batch else {})
 
     return read
 
 
-def _clip(content: bytes, name: str) -> dict[str, Any]:
-    """Speech as mteb hands it to models."""
+def _clip(content: bytes, name: str) -> dict[str, object]:
+    """Return speech in mteb's form."""
     samples, rate = decode_speech(content, name)
     return {"array": samples, "sampling_rate": rate}
