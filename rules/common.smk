@@ -14,6 +14,7 @@ from crossmodal.config.overlays import naming, read_files
 from crossmodal.data.prepared import FILES
 from crossmodal.errors import CrossmodalError, explained
 from crossmodal.workflow.drawings import Drawings
+from crossmodal.workflow import snakemake_internals as internals
 from crossmodal.workflow.experiments import refuse_missing_data
 from crossmodal.workflow.jobs import Jobs
 from crossmodal.workflow.requests import Requests
@@ -37,8 +38,9 @@ def reporting():
 
 
 # params.yaml, and what `--configfile` lays over it
-CONFIGS = [Path("params.yaml"), *map(Path, map(os.path.relpath, workflow.overwrite_configfiles))]
+CONFIGS = [Path("params.yaml"), *internals.overlays(workflow)]
 with reporting():
+    internals.refuse_other_backends(workflow)
     with naming(CONFIGS):
         read_files(CONFIGS)  # Snakemake, which has read them too, drops what it does not understand
         PARAMS = params.parse(config, params.CHECKED)

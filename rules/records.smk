@@ -36,16 +36,16 @@ if workflow.is_main_process:
 
 onsuccess:
     records.carry()
-    with_output = [job for job in workflow.dag.jobs if job.rule.output]
-    ran = [job.rule.name for job in workflow.dag.finished_jobs if job.rule.output]
-    targets = [path for job in workflow.dag.targetjobs for path in job.output or job.input]
-    logger.info(summary(ran, len(with_output), time.monotonic() - STARTED, targets))
+    every, ran, asked = internals.jobs_with_output(workflow)
+    targets = [path for job in asked for path in job.output or job.input]
+    rules = [job.rule.name for job in ran]
+    logger.info(summary(rules, len(every), time.monotonic() - STARTED, targets))
 
 
 onerror:
     try:
-        unfinished = workflow.dag.needrun_jobs()
-        for path in tabulate_unfinished([*unfinished], workflow.scheduler.failed):
+        unfinished, failed = internals.due_jobs(workflow), internals.failed_jobs(workflow)
+        for path in tabulate_unfinished(unfinished, failed):
             logger.warning(
                 f"{path}: incomplete, since rows failed; they are tried again next time"
             )

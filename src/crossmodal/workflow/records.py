@@ -27,6 +27,7 @@ from crossmodal.workflow.carrier import (
     read_carrier,
     read_shaped,
 )
+from crossmodal.workflow.snakemake_internals import record_format
 
 OUTPUTS = ("data", "features", "models", "embeddings", "results")
 STORE, UNFINISHED = Path(".snakemake/metadata"), Path(".snakemake/incomplete")
@@ -103,13 +104,11 @@ def doubt(is_output: Callable[[str], bool]) -> list[Path]:
 
 def disown(path: Path) -> None:
     """Make an output due, whatever else is known of it."""
-    from snakemake.persistence import RECORD_FORMAT_VERSION
-
     time = path.stat().st_mtime
     record = {"params": [UNKNOWN], "endtime": time, "input": None, "rule": None}
     stored = STORE / name_of(path)
     stored.parent.mkdir(parents=True, exist_ok=True)
-    write_json(stored, record | {"record_format_version": RECORD_FORMAT_VERSION})
+    write_json(stored, record | {"record_format_version": record_format()})
 
 
 def record_of(path: Path) -> Record:

@@ -1,0 +1,58 @@
+import inspect
+import re
+from types import SimpleNamespace
+
+import pytest
+import snakemake.api as _  # noqa: F401  before snakemake.workflow, which imports it in a circle
+from snakemake.dag import DAG
+from snakemake.scheduling.job_scheduler import JobScheduler
+from snakemake.settings.enums import PersistenceBackend
+from snakemake.settings.types import MaxJobsPerTimespan, SchedulingSettings, WorkflowSettings
+from snakemake.workflow import Workflow
+
+from crossmodal.errors import CrossmodalError
+from crossmodal.workflow import snakemake_internals
+
+NAMES = {
+    Workflow: ("overwrite_configfiles", "workflow_settings", "scheduling_settings", "dag"),
+    DAG: ("needrun_jobs", "jobs", "finished_jobs", "targetjobs"),
+    JobScheduler: ("failed", "job_rate_limiter"),
+    WorkflowSettings: ("persistence_backend",),
+    SchedulingSettings: ("max_jobs_per_timespan",),
+}
+
+
+@pytest.mark.parametrize(("owner", "name"), [(o, n) for o, names in NAMES.items() for n in names])
+def test_private_names_exist(owner, name):
+    source = inspect.getsource(owner)
+    assert re.search(rf"\bself\.{name} = |def {name}\(|^    {name}: ", source, re.MULTILINE)
+
+
+def test_every_private_name_is_listed():
+    used = inspect.getsource(snakemake_internals)
+    listed = {name for names in NAMES.values() for name in names}
+    attributes = set(re.findall(r"(?:workflow|dag|scheduler|\w+_settings)\.(\w+)", used))
+    assert attributes - {"scheduler", "persistence", "com"} <= listed
+
+
+def test_record_format_is_the_one_that_is_written():
+    assert snakemake_internals.record_format() == 6
+
+
+def test_records_in_a_database_are_refused():
+    for backend in PersistenceBackend:
+        workflow = SimpleNamespace(workflow_settings=WorkflowSettings(persistence_backend=backend))
+        if backend.name == "FILE":
+            snakemake_internals.refuse_other_backends(workflow)
+            continue
+        with pytest.raises(CrossmodalError, match=r"--persistence-backend db: .*leave the option"):
+            snakemake_internals.refuse_other_backends(workflow)
+
+
+@pytest.mark.parametrize(("limit", "lifted"), [("100/1s", True), ("50/1s", False)])
+def test_default_rate_is_lifted_alone(limit, lifted):
+    settings = SimpleNamespace(max_jobs_per_timespan=MaxJobsPerTimespan.parse_choice(limit))
+    scheduler = SimpleNamespace(job_rate_limiter="limiter")
+    workflow = SimpleNamespace(scheduling_settings=settings, scheduler=scheduler)
+    snakemake_internals.lift_default_rate(workflow)
+    assert (scheduler.job_rate_limiter is None) == lifted
