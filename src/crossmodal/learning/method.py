@@ -1,4 +1,4 @@
-"""What every retrieval method does."""
+"""The base class of all retrieval methods."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
@@ -15,6 +15,7 @@ from crossmodal.vectors import inner_product
 Direction = tuple[str, str]
 Takes = dict[str, tuple[Shape, ...]]  # modality -> shapes of rows
 VECTORS: Takes = dict.fromkeys(("image", "text", "speech"), ("vector",))
+CAPTIONED: Takes = {"image": ("vector",), "text": ("sequence",)}
 
 
 @dataclass
@@ -81,10 +82,10 @@ class Method(Plugin, ABC):
 
     @abstractmethod
     def embed(self, modality: str, view: View) -> np.ndarray:
-        """Embeddings (rows, ...) of one view, whether as query or as gallery."""
+        """Return embeddings (rows, ...) of one view, whether as query or as gallery."""
 
     def score(self, queries: np.ndarray, gallery: np.ndarray, direction: Direction) -> np.ndarray:
-        """Scores (q, g), higher is better; by default the cosine.
+        """Return scores (q, g), higher is better; by default the cosine.
 
         Args:
             queries: Embeddings of modality `direction[0]`, (q, ...).
@@ -94,11 +95,11 @@ class Method(Plugin, ABC):
         return inner_product(queries, gallery)
 
     def shown(self, embeddings: np.ndarray) -> np.ndarray:
-        """The part of embeddings (n, d) that a map of the shared space shows; by default all."""
+        """Return the part of embeddings (n, d) that a map of the space shows; by default all."""
         return embeddings
 
     def state(self) -> dict[str, np.ndarray]:
-        """What must be stored to embed later."""
+        """Return the arrays that must be stored to embed later."""
         return self.arrays
 
     def restore(self, state: dict[str, np.ndarray], views: dict[str, View]) -> None:

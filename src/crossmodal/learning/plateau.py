@@ -1,4 +1,4 @@
-"""When a ranking loss leaves the plateau that it begins on.
+"""The plateau that ranking losses begin on, and when a run leaves it.
 
 There pairs and negatives are equally similar, and the loss hardly moves: the maximum stays at 2 b a
 for b pairs and the margin a. Whether a run has left it is told by the validation items.
@@ -11,7 +11,7 @@ STEPS, LEFT = "steps on plateau", "left plateau (%)"
 
 
 def plateau(curve: Sequence[dict[str, float]]) -> dict[str, float]:
-    """How long pairs were hardly more similar than negatives.
+    """Measure how long pairs were hardly more similar than negatives.
 
     Args:
         curve: Learning curve, an epoch per row: `step`, and the mean similarities `positives` and

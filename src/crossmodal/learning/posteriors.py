@@ -59,19 +59,19 @@ class Posteriors(Method):
         labels = np.concatenate([train.labels[view.items] for view in views.values()])
         rows, classes = np.nonzero(labels)
         weights = 1 / labels.sum(axis=1)[rows]
-        found = []
+        candidates = []
         for strength in STRENGTHS:
             self.classifier = LogisticRegression(C=strength, max_iter=ITERATIONS)
             self.classifier.fit(scaled[rows], classes, sample_weight=weights)
-            found.append((selection_score(self, validation), self.classifier))
-        _, self.classifier = max(found, key=itemgetter(0))
+            candidates.append((selection_score(self, validation), self.classifier))
+        _, self.classifier = max(candidates, key=itemgetter(0))
 
     def embed(self, modality: str, view: View) -> np.ndarray:
-        """Posteriors (rows, classes of the training split)."""
+        """Return posteriors (rows, classes of the training split)."""
         scaled = self.scalers[modality].transform(embed(self.method, modality, view))
         return self.classifier.predict_proba(scaled)
 
     @staticmethod
     def score(queries: np.ndarray, gallery: np.ndarray, direction: Direction) -> np.ndarray:
-        """Probabilities (q, g) of the same class."""
+        """Return probabilities (q, g) of the same class."""
         return queries @ gallery.T

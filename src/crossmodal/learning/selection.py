@@ -1,5 +1,7 @@
 """The validation score by which options and epochs are chosen."""
 
+from functools import partial
+
 from crossmodal.data.split import Split
 from crossmodal.learning.contract import embed, score
 from crossmodal.learning.method import Direction, Method
@@ -7,38 +9,39 @@ from crossmodal.metrics.retrieval import CUTOFFS, Pool, evaluate, rsum
 
 
 def directions(modalities: list[str]) -> list[Direction]:
-    """Both retrieval directions: between the first two views; further views only help training."""
+    """Return both directions between the first two views; further views only help training."""
     first, second = modalities[:2]
     return [(first, second), (second, first)]
 
 
 def pools(method: Method, split: Split) -> dict[str, Pool]:
-    """Embeddings, items and labels of the two views that are retrieved."""
+    """Return embeddings, items and labels of the two views that are retrieved."""
     labels = split.labels if split.labels.shape[1] else None
-    found = {}
+    sides = {}
     for modality in list(split.views)[:2]:
         view = split.views[modality]
         rows = labels[view.items] if labels is not None else None
-        found[modality] = Pool(embed(method, modality, view), view.items, rows)
-    return found
+        sides[modality] = Pool(embed(method, modality, view), view.items, rows)
+    return sides
 
 
-def direction_metrics(method: Method, found: dict[str, Pool]) -> dict[Direction, dict[str, float]]:
-    """Metrics of both directions between two embedded views."""
+def direction_metrics(method: Method, sides: dict[str, Pool]) -> dict[Direction, dict[str, float]]:
+    """Return metrics of both directions between two embedded views."""
     return {
         (query, gallery): evaluate(
-            found[query],
-            found[gallery],
-            lambda q, g, direction=(query, gallery): score(method, q, g, direction),
+            sides[query],
+            sides[gallery],
+            partial(score, method, direction=(query, gallery)),
             cutoffs=CUTOFFS,
         )
-        for query, gallery in directions(list(found))
+        for query, gallery in directions(list(sides))
     }
 
 
 def selection_score(method: Method, split: Split) -> float:
-    """Mean mAP of both directions for category methods; rsum for instance methods and if no item
-    has a label.
+    """Return the mean mAP of both directions, or rsum.
+
+    rsum is that of instance methods, and of items without labels.
     """
     metrics = list(direction_metrics(method, pools(method, split)).values())
     if method.task == "instance" or "mAP" not in metrics[0]:

@@ -28,14 +28,14 @@ from torch import nn
 from torch.nn.functional import cross_entropy, normalize
 
 from crossmodal.learning.method import Direction
-from crossmodal.methods._staged.stages import Stage, StagedMethod, StagedOptions, Vectors
+from crossmodal.methods._staged.stages import SingleStageMethod, Stage, StagedOptions, Vectors
 from crossmodal.nn.mlp import LayersByView, layers_of, linear, mlp
 from crossmodal.plugin import NotNegative, Positive
 
 BETAS = (0.5, 0.999)  # of Adam
 
 
-class ACMR(StagedMethod):
+class ACMR(SingleStageMethod):
     """Tanh networks, a label classifier and a modality classifier."""
 
     supervised = True
@@ -64,22 +64,24 @@ class ACMR(StagedMethod):
             description="Similarity: 'cosine', or 'euclidean', the negative squared distance."
         )
 
+    options: Options
+
     def stages(self, widths: dict[str, int]) -> list[Stage]:
-        """Projections and classifiers."""
+        """Return projections and classifiers."""
         return [AdversarialProjections(widths, self.classes, self.options)]
 
     def optimizer(self) -> torch.optim.Optimizer:
-        """Adam with the released moments, and another learning rate for the adversary."""
+        """Return Adam with the released moments, and another learning rate for the adversary."""
         adversary = list(self.network["stages"][0].modalities.parameters())
-        known = set(adversary)
+        others = set(adversary)
         groups = self.parameter_groups()
         for group in groups:
-            group["params"] = [p for p in group["params"] if p not in known]
+            group["params"] = [p for p in group["params"] if p not in others]
         groups.append({"params": adversary, "factor": self.options.adversary_rate})
         return torch.optim.Adam(groups, self.options.learning_rate, BETAS, fused=True)
 
     def score(self, queries: np.ndarray, gallery: np.ndarray, direction: Direction) -> np.ndarray:
-        """Similarity (q, g)."""
+        """Return similarities (q, g)."""
         if self.options.similarity == "cosine":
             return super().score(queries, gallery, direction)
         lengths = np.square(queries).sum(axis=1, keepdims=True), np.square(gallery).sum(axis=1)
@@ -105,11 +107,11 @@ class AdversarialProjections(Stage):
         self.modalities = mlp([dims, dims // 2, dims // 4, 2], nn.Identity)
 
     def encode(self, modality: str, x: torch.Tensor) -> torch.Tensor:
-        """Projections (n, dims)."""
+        """Return projections (n, dims)."""
         return self.projections[modality](x)
 
     def loss(self, x: Vectors, labels: torch.Tensor) -> torch.Tensor:
-        """The objective."""
+        """Return the objective."""
         codes = {m: self.encode(m, rows) for m, rows in x.items()}
         discrimination = sum(cross_entropy(self.labels(rows), labels) for rows in codes.values())
         return (
@@ -119,7 +121,7 @@ class AdversarialProjections(Stage):
         )
 
     def invariance(self, codes: Vectors, x: Vectors, labels: torch.Tensor) -> torch.Tensor:
-        """L_inv, a mean over the pairs."""
+        """Return L_inv, a mean over the pairs."""
         first, second = codes
         between = distances(codes[first], codes[second])
         total = 2 * between.mean()
@@ -131,7 +133,7 @@ class AdversarialProjections(Stage):
         return total
 
     def adversary(self, first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
-        """L_adv, whose gradient is reversed for the projections."""
+        """Return L_adv, whose gradient is reversed for the projections."""
         weight = self.options.reversal * (2 / (1 + math.exp(-10 * self.progress)) - 1)
         both = ReverseGradient.apply(torch.cat([first, second]), weight)
         modality = torch.arange(2, device=both.device).repeat_interleave(len(first))
@@ -143,23 +145,23 @@ class ReverseGradient(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, x, weight):
-        """The same x."""
+        """Return x unchanged."""
         ctx.weight = weight
         return x.view_as(x)
 
     @staticmethod
     def backward(ctx, gradient):
-        """The reversed gradient."""
+        """Return the reversed gradient."""
         return -ctx.weight * gradient, None
 
 
 def distances(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
-    """Euclidean distances (b,) of the rows of two arrays (b, d)."""
+    """Return Euclidean distances (b,) of the rows of two arrays (b, d)."""
     return torch.linalg.vector_norm(first - second, dim=1)
 
 
 def nearest_negatives(x: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """For each row the most similar one among those that share no label with it.
+    """Return for each row the most similar one among those that share no label with it.
 
     Args:
         x: (b, d).

@@ -58,29 +58,31 @@ class CCL(StandardisedMethod):
             "released code.",
         )
 
+    options: Options
+
     @property
     def code_width(self) -> int:
-        """Size of the codes."""
+        """Return the size of the codes."""
         return self.options.dims
 
     @property
     def stage_steps(self) -> tuple[int, ...]:
-        """Steps of each of the four stages."""
+        """Return the steps of each of the four stages."""
         o = self.options
         return (o.pretraining_steps, o.correspondence_steps, o.classifier_steps, o.steps)
 
     def stages(self, widths: dict[str, int]) -> list[Stage]:
-        """Stacks, correspondence autoencoder, classifiers and the networks of both tasks."""
+        """Return stacks, correspondence autoencoder, classifiers and the networks of both tasks."""
         o, classes = self.options, self.classes
         pretrained = {m: layers_of(m, o.pretrained)[-1] for m in widths}
         codes = dict.fromkeys(widths, o.correspondence)
         hidden = dict.fromkeys(widths, o.classifier)
-        kept = dict.fromkeys(widths, o.classifier[-1])
+        features = dict.fromkeys(widths, o.classifier[-1])
         return [
             DenoisingStacks(widths, o.pretrained, o.noise, o.scaling),
             CorrespondenceAutoencoder(pretrained, o.correspondence, o.correlation_weight, "zscore"),
             Classifiers(codes, hidden, classes, o.dropout, "zscore"),
-            TwoTasks(kept, o.dims, classes, o.margin, o.contrastive_weight),
+            TwoTasks(features, o.dims, classes, o.margin, o.contrastive_weight),
         ]
 
 
@@ -114,22 +116,22 @@ class TwoTasks(Stage):
         self.heads = nn.ModuleDict({m: linear(units, classes) for m in widths})
 
     def encode(self, modality: str, x: torch.Tensor) -> torch.Tensor:
-        """Codes (n, units)."""
+        """Return codes (n, units)."""
         return torch.sigmoid(self.layers[modality](x))
 
     def loss(self, x: Vectors, labels: torch.Tensor) -> torch.Tensor:
-        """Both cross-entropies and the contrastive loss."""
+        """Return both cross-entropies and the contrastive loss."""
         shared = {m: self.layers[m](rows) for m, rows in x.items()}
         intra = sum(cross_entropy(self.heads[m](rows), labels) for m, rows in shared.items())
-        codes = (torch.sigmoid(rows) for rows in shared.values())
-        inter = contrastive_loss(*codes, labels @ labels.T > 0, self.margin)
+        first, second = (torch.sigmoid(rows) for rows in shared.values())
+        inter = contrastive_loss(first, second, labels @ labels.T > 0, self.margin)
         return intra + self.contrastive_weight * inter
 
 
 def contrastive_loss(
     first: torch.Tensor, second: torch.Tensor, same: torch.Tensor, margin: float
 ) -> torch.Tensor:
-    """1/2b sum_ij [ same_ij: d_ij^2; otherwise: max(0, margin - d_ij)^2 ], a scalar.
+    """Return 1/2b sum_ij [ same_ij: d_ij^2; otherwise: max(0, margin - d_ij)^2 ], a scalar.
 
     Args:
         first: Codes (b, d) of one modality.

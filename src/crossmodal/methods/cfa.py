@@ -22,6 +22,7 @@ class CFA(ScaledProjection):
 
     random = False
     Options = ProjectionOptions
+    options: ProjectionOptions
 
     def fit(self, train: Split, validation: Split, run: Run) -> None:
         """Learn both rotations.
@@ -33,7 +34,7 @@ class CFA(ScaledProjection):
         first, second = views
         cross = scatter(views)[first, second]
         left, values, right = np.linalg.svd(cross, full_matrices=False)
-        rank = np.count_nonzero(values > max(cross.shape) * np.finfo(np.float64).eps * values[0])
+        rank = int(np.sum(values > max(cross.shape) * np.finfo(np.float64).eps * values[0]))
         dims = usable_dims(run.label, self.options.dims, rank, views)
         self.keep(views, {first: left[:, :dims], second: right[:dims].T})
         self.arrays["values"] = values

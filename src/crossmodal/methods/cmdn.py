@@ -52,27 +52,29 @@ class CMDN(StandardisedMethod):
             description="Units of the bimodal autoencoders; the last of them, of the codes.",
         )
 
+    options: Options
+
     @property
     def code_width(self) -> int:
-        """Size of the last codes."""
+        """Return the size of the last codes."""
         return self.options.bimodal[-1]
 
     @property
     def stage_steps(self) -> tuple[int, ...]:
-        """Steps of representations, classifiers and bimodal autoencoders."""
+        """Return the steps of representations, classifiers and bimodal autoencoders."""
         options = self.options
         return (options.pretraining_steps, options.classifier_steps, options.steps)
 
     def stages(self, widths: dict[str, int]) -> list[Stage]:
-        """Representations, classifiers and bimodal autoencoders."""
+        """Return representations, classifiers and bimodal autoencoders."""
         options, classes = self.options, self.classes
         fused = dict.fromkeys(widths, options.fused)
         hidden = dict.fromkeys(widths, options.classifier)
-        kept = dict.fromkeys(widths, options.classifier[-1])
+        features = dict.fromkeys(widths, options.classifier[-1])
         return [
             Representations(widths, options),
             Classifiers(fused, hidden, classes, options.dropout, "zscore"),
-            BimodalStack(kept, options.bimodal, classes),
+            BimodalStack(features, options.bimodal, classes),
         ]
 
 
@@ -99,12 +101,12 @@ class Representations(Stage):
         self.fusion = nn.ModuleDict({m: Autoencoder(both, options.fused) for m in widths})
 
     def encode(self, modality: str, x: torch.Tensor) -> torch.Tensor:
-        """Fused codes (n, units)."""
+        """Return fused codes (n, units)."""
         intra, inter = self.intra[modality](x), self.inter[modality](x)
         return self.fusion[modality].encode(self._both(modality, intra, inter))
 
     def loss(self, x: Vectors, labels: torch.Tensor) -> torch.Tensor:
-        """Sum of all reconstruction errors."""
+        """Return the sum of all reconstruction errors."""
         intra = {m: self.intra[m].loss(rows) for m, rows in x.items()}
         inter = {m: self.inter[m].loss(rows) for m, rows in x.items()}
         losses = [error for stack in (intra, inter) for error, _ in stack.values()]
@@ -116,7 +118,7 @@ class Representations(Stage):
         return sum(losses)
 
     def _both(self, modality: str, intra: torch.Tensor, inter: torch.Tensor) -> torch.Tensor:
-        """Intra-media code and, without the other modality, joint code, z-scored, (n, units)."""
+        """Return intra-media code and, without the other modality, joint code, z-scored."""
         codes = torch.cat([intra, self.joint.code({modality: inter})], dim=1)
         return self.scaled[modality](codes)
 
@@ -138,13 +140,13 @@ class BimodalStack(Stage):
         )
 
     def encode(self, modality: str, x: torch.Tensor) -> torch.Tensor:
-        """The last codes (n, units) of one modality."""
+        """Return the last codes (n, units) of one modality."""
         for level in self.levels:
             x = level.code({modality: x})
         return x
 
     def loss(self, x: Vectors, labels: torch.Tensor) -> torch.Tensor:
-        """Sum of the levels' losses."""
+        """Return the sum of the levels' losses."""
         losses = []
         for level in self.levels:
             losses.append(level.loss(x, labels))

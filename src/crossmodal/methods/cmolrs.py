@@ -30,15 +30,17 @@ class CMOLRS(Bidirectional):
             "is the one whose query modality comes first in the alphabet.",
         )
 
+    options: Options
+
     @property
     def intra_modal(self) -> Model:
-        """The direction whose factors serve intra-modal retrieval."""
+        """Return the direction whose factors serve intra-modal retrieval."""
         return self.options.within
 
     def start(self, widths: tuple[int, int], rng: np.random.Generator) -> LowRank:
-        """Factors from N(0, 1)."""
+        """Draw the factors from N(0, 1)."""
         return LowRank.start(widths, self.options.rank, self.hyperparameters, rng)
 
     def resume(self, factors: tuple[np.ndarray, np.ndarray], rng: np.random.Generator) -> LowRank:
-        """The factors as they are."""
+        """Take the factors as they are."""
         return LowRank(*factors, self.hyperparameters, rng)

@@ -32,19 +32,21 @@ class CorrAE(StandardisedMethod):
 
         dims: Count = Field(description="Units of the codes: dimensions of the shared space.")
 
+    options: Options
+
     @property
     def code_width(self) -> int:
-        """Size of the codes."""
+        """Return the size of the codes."""
         return self.options.dims
 
     @property
     def stage_steps(self) -> tuple[int, ...]:
-        """Steps of pretraining, if any, and of the correspondence autoencoder."""
+        """Return the steps of pretraining, if any, and of the correspondence autoencoder."""
         pretraining = (self.options.pretraining_steps,) if self.options.pretrained else ()
         return (*pretraining, self.options.steps)
 
     def stages(self, widths: dict[str, int]) -> list[Stage]:
-        """The pretrained stacks, if any, and the correspondence autoencoder."""
+        """Return the pretrained stacks, if any, and the correspondence autoencoder."""
         options, below = self.options, []
         scaling = options.scaling
         if options.pretrained:

@@ -16,13 +16,13 @@ from torch import nn
 
 from crossmodal.learning.scaling import Kind
 from crossmodal.methods._linear.whitening import canonical_directions, whitener
-from crossmodal.methods._staged.stages import Stage, StagedMethod, StagedOptions, Vectors
+from crossmodal.methods._staged.stages import SingleStageMethod, Stage, StagedOptions, Vectors
 from crossmodal.nn.correlation import total_correlation
 from crossmodal.nn.mlp import Layers, linear, mlp
 from crossmodal.plugin import Count, NotNegative
 
 
-class DCCA(StagedMethod):
+class DCCA(SingleStageMethod):
     """Deep CCA on mini-batches; without hidden layers it is linear."""
 
     supervised = False
@@ -44,14 +44,16 @@ class DCCA(StagedMethod):
             description="Exponent s of the canonical correlations in the embedding."
         )
 
+    options: Options
+
     def stages(self, widths: dict[str, int]) -> list[Stage]:
-        """The two networks."""
+        """Return the two networks."""
         o = self.options
         layers = {m: [width, *o.hidden] for m, width in widths.items()}
         return [CorrelatedNetworks(layers, o.dims, o.dropout, o.ridge, o.scaling)]
 
     def readout(self, modalities: Iterable[str]) -> nn.Module:
-        """Linear CCA of the outputs."""
+        """Return linear CCA of the outputs."""
         o = self.options
         return CanonicalVariates(modalities, o.dims, o.ridge, o.power)
 
@@ -82,13 +84,13 @@ class CorrelatedNetworks(Stage):
         )
 
     def encode(self, modality: str, x: torch.Tensor) -> torch.Tensor:
-        """Outputs (n, o)."""
+        """Return outputs (n, o)."""
         return self.branches[modality](x)
 
     def loss(self, x: Vectors, labels: torch.Tensor) -> torch.Tensor:
-        """The negative total correlation of the batch."""
-        outputs = (self.encode(m, rows) for m, rows in x.items())
-        return -total_correlation(*outputs, self.ridge)
+        """Return the negative total correlation of the batch."""
+        first, second = (self.encode(m, rows) for m, rows in x.items())
+        return -total_correlation(first, second, self.ridge)
 
 
 class CanonicalVariates(nn.Module):
@@ -109,7 +111,7 @@ class CanonicalVariates(nn.Module):
             self.register_buffer(f"map_{modality}", torch.eye(dims))
 
     def fit(self, codes: Vectors) -> None:
-        """Linear CCA of training outputs (n, o)."""
+        """Fit linear CCA to training outputs (n, o)."""
         means = {m: rows.double().mean(0) for m, rows in codes.items()}
         first, second = (rows.double() - means[m] for m, rows in codes.items())
         count = len(first) - 1
@@ -124,7 +126,7 @@ class CanonicalVariates(nn.Module):
             matrix[:, : len(rho)] = torch.from_numpy(directions[:, : len(rho)] * rho**self.power)
 
     def forward(self, modality: str, codes: torch.Tensor) -> torch.Tensor:
-        """Variates (n, o)."""
+        """Return variates (n, o)."""
         return (codes - self.get_buffer(f"mean_{modality}")) @ self.get_buffer(f"map_{modality}")
 
 

@@ -18,12 +18,12 @@ from torch.nn.functional import softmax
 
 from crossmodal.learning.method import Direction
 from crossmodal.methods._staged.classifiers import Classifiers
-from crossmodal.methods._staged.stages import Stage, StagedMethod, StagedOptions
+from crossmodal.methods._staged.stages import SingleStageMethod, Stage, StagedOptions
 from crossmodal.nn.mlp import LayersByView
 from crossmodal.vectors import inner_product
 
 
-class DeepSM(StagedMethod):
+class DeepSM(SingleStageMethod):
     """Two independent classifiers."""
 
     supervised = True
@@ -38,18 +38,20 @@ class DeepSM(StagedMethod):
         )
         momentum: float = Field(0.9, ge=0, lt=1, description="Momentum of SGD.")
 
+    options: Options
+
     def stages(self, widths: dict[str, int]) -> list[Stage]:
-        """The two classifiers."""
+        """Return the two classifiers."""
         return [Posteriors(widths, self.classes, self.options)]
 
     def optimizer(self) -> torch.optim.Optimizer:
-        """SGD with momentum."""
+        """Return SGD with momentum."""
         return torch.optim.SGD(
             self.parameter_groups(), self.options.learning_rate, momentum=self.options.momentum
         )
 
     def score(self, queries: np.ndarray, gallery: np.ndarray, direction: Direction) -> np.ndarray:
-        """Similarity (q, g) of posteriors."""
+        """Return similarities (q, g) of posteriors."""
         if self.options.similarity == "dot":
             return queries @ gallery.T
         queries, gallery = (p - p.mean(axis=1, keepdims=True) for p in (queries, gallery))
@@ -69,5 +71,5 @@ class Posteriors(Classifiers):
         super().__init__(widths, options.hidden, classes, options.dropout, options.scaling)
 
     def encode(self, modality: str, x: torch.Tensor) -> torch.Tensor:
-        """Posteriors (n, C)."""
+        """Return posteriors (n, C)."""
         return softmax(self.logits(modality, x), dim=1)

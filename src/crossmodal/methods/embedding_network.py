@@ -57,10 +57,13 @@ class EmbeddingNetwork(GradientMethod):
         batch: int = Field(gt=1, description="Images per step, with two sentences each.")
         epochs: Count = Field(description="Passes over the images.")
 
+    options: Options
+
     task = "instance"
+    network: nn.ModuleDict
 
     def build(self, views: dict[str, View]) -> nn.Module:
-        """A branch for each of two views."""
+        """Build a branch for each of two views."""
         if len(views) != 2:
             raise CrossmodalError(f"the method needs two views, but has {', '.join(views)}")
         return nn.ModuleDict({m: self._branch(v.vectors().shape[1]) for m, v in views.items()})
@@ -71,15 +74,15 @@ class EmbeddingNetwork(GradientMethod):
         return nn.Sequential(*hidden, nn.Dropout(o.dropout), linear(o.hidden, o.dims))
 
     def optimizer(self) -> torch.optim.Optimizer:
-        """Adam."""
+        """Return Adam."""
         return torch.optim.Adam(self.network.parameters(), fused=True)
 
     def learning_rate_at(self, epoch: int, step: int) -> float:
-        """Falls from epoch to epoch."""
+        """Return the learning rate, which falls from epoch to epoch."""
         return self.options.learning_rate * self.options.decay**epoch
 
     def place(self, train: Split) -> None:
-        """Rows of both views on the device; sentences of each image as a range of rows."""
+        """Place rows of both views on the device; sentences of an image are a range of rows."""
         (self.image, first), (self.sentence, second) = train.views.items()
         self.rows = {m: torch.from_numpy(v.vectors()).to(device()) for m, v in train.views.items()}
         _, self.image_rows = np.unique(first.items, return_index=True)
@@ -87,7 +90,7 @@ class EmbeddingNetwork(GradientMethod):
         self.first_sentence, self.sentences = edges[:-1], np.diff(edges)
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterable[Batch]:
-        """Rows of images, and of two sentences of each, which differ where there are two."""
+        """Draw rows of images, and of two sentences of each, which differ where there are two."""
         first = rng.integers(self.sentences)
         second = (first + 1 + rng.integers(np.maximum(self.sentences - 1, 1))) % self.sentences
         count = len(self.image_rows)
@@ -97,7 +100,7 @@ class EmbeddingNetwork(GradientMethod):
             yield self.image_rows[items], drawn.T.ravel()  # the two of an image side by side
 
     def loss(self, batch: Batch) -> torch.Tensor:
-        """L of a batch."""
+        """Return L of a batch."""
         images, sentences = (
             self._embed(m, self.rows[m][to_device(rows)])
             for m, rows in zip((self.image, self.sentence), batch, strict=True)
@@ -115,7 +118,7 @@ class EmbeddingNetwork(GradientMethod):
         )
 
     def encode(self, modality: str, view: View) -> Iterable[torch.Tensor]:
-        """Unit embeddings (rows, dims)."""
+        """Return unit embeddings (rows, dims)."""
         for start in range(0, len(view.items), ROWS):
             rows = torch.from_numpy(view.vectors()[start : start + ROWS])
             yield self._embed(modality, rows.to(device()))
@@ -131,7 +134,7 @@ def hinges(
     margin: float,
     hardest: int,
 ) -> torch.Tensor:
-    """The mean over all pairs of an anchor and a positive of the mean of its largest hinges.
+    """Average, over all pairs of an anchor and a positive, the mean of its largest hinges.
 
     Args:
         distances: d (a, n) of anchors and candidates.
@@ -145,6 +148,6 @@ def hinges(
     """
     anchors, partners = positives.nonzero(as_tuple=True)
     near = distances[anchors, partners, None] - distances[anchors]  # (pairs, n)
-    found = (margin + near).clamp(min=0).masked_fill(excluded[anchors], 0)
+    losses = (margin + near).clamp(min=0).masked_fill(excluded[anchors], 0)
     count = min(hardest, int((~excluded).sum(1).min()))
-    return found.topk(count, dim=1).values.mean()
+    return losses.topk(count, dim=1).values.mean()

@@ -25,13 +25,13 @@ class Frozen(Method):
         """
         widths = {m: view.vectors().shape[1] for m, view in train.two_views().items()}
         if len({*widths.values()}) > 1:
-            said = " and ".join(f"{width} of {modality}" for modality, width in widths.items())
+            sizes = " and ".join(f"{width} of {modality}" for modality, width in widths.items())
             raise CrossmodalError(
-                f"the vectors have {said} columns, so they are in no common space; take both "
+                f"the vectors have {sizes} columns, so they are in no common space; take both "
                 "halves of one dual encoder, such as `clip_image` and `clip_text`"
             )
         self.arrays = {}
 
     def embed(self, modality: str, view: View) -> np.ndarray:
-        """The vectors (rows, width)."""
+        """Return the vectors (rows, width)."""
         return view.vectors()

@@ -19,10 +19,10 @@ class FullSGD(Bidirectional):
     """Each step adds a matrix of rank one."""
 
     def start(self, widths: tuple[int, int], rng: np.random.Generator) -> FullRank:
-        """W = 0."""
+        """Start at W = 0."""
         return FullRank(np.zeros(widths), self.hyperparameters, rng)
 
     def resume(self, factors: tuple[np.ndarray, np.ndarray], rng: np.random.Generator) -> FullRank:
-        """W is the product of the factors."""
+        """Multiply the factors to W."""
         query, document = factors
         return FullRank(query @ document.T, self.hyperparameters, rng)

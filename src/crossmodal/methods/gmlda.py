@@ -49,6 +49,8 @@ class GMLDA(Projection):
             0.95, gt=0, le=1, description="Share of a view's variance that PCA keeps."
         )
 
+    options: Options
+
     def fit(self, train: Split, validation: Split, run: Run) -> None:
         """Learn both maps; the seed draws the label of items that have several.
 
@@ -75,7 +77,7 @@ class GMLDA(Projection):
     def _solve(
         self, between: dict[str, np.ndarray], within: dict[str, np.ndarray], align: np.ndarray
     ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-        """Eigenvalues (k,) and directions (d, k) of each view."""
+        """Solve for eigenvalues (k,) and directions (d, k) of each view."""
         first, second = between
         gamma, mu, alpha, ridge = 1.0, 1.0, self.options.alpha, self.options.ridge
         if self.options.balance:
@@ -98,16 +100,17 @@ class GMLDA(Projection):
 def _labelled_inputs(
     train: Split, rng: np.random.Generator
 ) -> tuple[dict[str, Inputs], np.ndarray]:
-    """The pairs with a label, their classes as a third view, and the size of each class (C,)."""
+    """Return the labelled pairs, their classes as a third view, and the class sizes (C,)."""
     require_labels(train, positives=True)
     owners, rows = train.pairs()
     chances = rng.random(train.labels.shape) * train.labels
     classes = np.eye(train.labels.shape[1])[chances.argmax(axis=1)]
-    kept = train.labels.any(axis=1)[owners]
-    owners = owners[kept]
+    labelled = np.asarray(train.labels.any(axis=1))[owners]
+    owners = owners[labelled]
     counts = classes[owners].sum(axis=0)
     present = counts > 0
     views = {
-        m: Inputs(view.vectors(), "centre", rows[m][kept]) for m, view in train.two_views().items()
+        m: Inputs(view.vectors(), "centre", rows[m][labelled])
+        for m, view in train.two_views().items()
     }
     return views | {CLASSES: Inputs(classes[:, present], "centre", owners)}, counts[present]

@@ -54,6 +54,8 @@ class JRL(Projection):
             description="Number k of nearest neighbours, in the graphs and for the posteriors."
         )
 
+    options: Options
+
     def fit(self, train: Split, validation: Split, run: Run) -> None:
         """Learn both maps; the learning curve records the objective.
 
@@ -71,7 +73,7 @@ class JRL(Projection):
         self.arrays["labels"] = np.tile(train.labels[owners].astype(np.float32), (2, 1))
 
     def embed(self, modality: str, view: View) -> np.ndarray:
-        """Class posteriors (rows, C), which sum to 1 if each training item has one label."""
+        """Return class posteriors (rows, C), which sum to 1 if each training item has one label."""
         projections, labels = self.arrays["projections"], self.arrays["labels"]
         neighbours = NearestNeighbors(n_neighbors=min(self.options.neighbours, len(labels)))
         distances, nearest = neighbours.fit(projections).kneighbors(super().embed(modality, view))
@@ -81,11 +83,11 @@ class JRL(Projection):
 
     @staticmethod
     def score(queries: np.ndarray, gallery: np.ndarray, direction: Direction) -> np.ndarray:
-        """Probabilities (q, g) of the same class."""
+        """Return probabilities (q, g) of the same class."""
         return queries @ gallery.T
 
     def _solve(self, views: dict[str, Inputs], moments: Blocks, run: Run) -> dict[str, np.ndarray]:
-        """P and R, alternately updated with the other one fixed."""
+        """Solve for P and R, alternately updated with the other one fixed."""
         grams = {m: self._gram(view, moments[m, m]) for m, view in views.items()}
         first, second = views
         maps = {
@@ -107,7 +109,7 @@ class JRL(Projection):
     def _objective(
         self, maps: dict[str, np.ndarray], grams: dict[str, np.ndarray], moments: Blocks
     ) -> float:
-        """The objective, from second moments."""
+        """Return the objective, from second moments."""
         first, second = maps
         tied = np.sum(maps[first] * (moments[first, second] @ maps[second]))
         total = 2 * np.trace(moments[LABELS, LABELS]) - 2 * self.options.pair_weight * tied
@@ -117,7 +119,7 @@ class JRL(Projection):
         return total
 
     def _gram(self, view: Inputs, moments: np.ndarray) -> np.ndarray:
-        """(1 + pair_weight) X'X + graph_weight X'L X, (d, d)."""
+        """Return (1 + pair_weight) X'X + graph_weight X'L X, (d, d)."""
         gram = (1 + self.options.pair_weight) * moments
         if self.options.graph_weight:
             similar = smoothed_scatter(view, self.options.neighbours)

@@ -47,6 +47,8 @@ class KCCA(Method):
             description="Training pairs drawn for the kernel features; all if there are no more.",
         )
 
+    options: Options
+
     def fit(self, train: Split, validation: Split, run: Run) -> None:
         """Learn both maps; the seed draws the landmarks.
 
@@ -69,10 +71,10 @@ class KCCA(Method):
         a, rho, b = canonical_directions(whiteners[0], cross, whiteners[1])
         self.arrays = {"correlations": rho}
         for modality, directions in ((first, a), (second, b)):
-            self._keep(modality, mapped[modality], directions[:, :dims])
+            self._keep(modality, features[modality], mapped[modality], directions[:, :dims])
 
     def embed(self, modality: str, view: View) -> np.ndarray:
-        """Kernel variates (rows, k) of one view."""
+        """Return kernel variates (rows, k) of one view."""
         mean, scale, landmarks, coefficients, offset, gamma = (
             self.arrays[f"{name}.{modality}"]
             for name in ("mean", "scale", "landmarks", "coefficients", "offset", "gamma")
@@ -88,7 +90,7 @@ class KCCA(Method):
     def _kernel_features(
         self, views: dict[str, Inputs], rng: np.random.Generator
     ) -> dict[str, KernelFeatures]:
-        """Features of both views, from the same landmarks."""
+        """Return features of both views, from the same landmarks."""
         options = self.options
         count = len(next(iter(views.values())))
         drawn = np.sort(rng.permutation(count)[: options.landmarks])
@@ -97,9 +99,10 @@ class KCCA(Method):
             for m, view in views.items()
         }
 
-    def _keep(self, modality: str, mapped: Inputs, directions: np.ndarray) -> None:
+    def _keep(
+        self, modality: str, features: KernelFeatures, mapped: Inputs, directions: np.ndarray
+    ) -> None:
         """Store what `embed` needs of one modality, from directions (r, k)."""
-        features: KernelFeatures = mapped.features
         values = {
             **features.view.scaling.state(),
             "landmarks": features.landmarks,

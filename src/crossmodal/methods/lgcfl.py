@@ -36,6 +36,8 @@ class LGCFL(ScaledProjection):
     class Options(GroupSparseOptions, InputOptions):
         """Options of the objective."""
 
+    options: Options
+
     def fit(self, train: Split, validation: Split, run: Run) -> None:
         """Learn both maps; the learning curve records the objective.
 
@@ -48,12 +50,13 @@ class LGCFL(ScaledProjection):
         grams = {m: scatter({m: view})[m, m] for m, view in views.items()}
         owners, _ = train.pairs()
         labels = train.labels[owners].astype(np.float64)
-        targets, maps = labels, dict.fromkeys(views)
+        targets = labels
+        maps: dict[str, np.ndarray] = {}
         for iteration in range(options.iterations):
             bias = targets.mean(axis=0)
             for m, view in views.items():
                 product = cross_scatter(view, targets - bias)
-                maps[m] = reweighted_step(grams[m], product, options.penalty, maps[m])
+                maps[m] = reweighted_step(grams[m], product, options.penalty, maps.get(m))
             predictions = [view.project(maps[m]) + bias for m, view in views.items()]
             targets = _dragged(labels, sum(predictions) / 2)
             objective = sum(np.square(p - targets).sum() for p in predictions)
@@ -65,5 +68,5 @@ class LGCFL(ScaledProjection):
 
 
 def _dragged(labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:
-    """Targets (n, C) nearest to the predictions: from 1 up for an item's classes, else to 0."""
+    """Move targets (n, C) to the predictions: from 1 up for an item's classes, else down from 0."""
     return np.where(labels, np.maximum(predictions, 1), np.minimum(predictions, 0))

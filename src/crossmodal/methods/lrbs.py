@@ -57,13 +57,14 @@ class LRBS(Method):
             "descends on: our approximation for many items. null: all.",
         )
 
+    options: Options
+
     task = "category"
     gpu = True
 
-    @property
-    def random(self) -> bool:
-        """Whether items are drawn."""
-        return self.options.sample is not None
+    def __init__(self, **options: object) -> None:
+        super().__init__(**options)
+        self.random = self.options.sample is not None
 
     def fit(self, train: Split, validation: Split, run: Run) -> None:
         """Learn M; items without a label take no part.
@@ -78,7 +79,7 @@ class LRBS(Method):
             self.arrays[f"{modality}.factor"] = factor.float().cpu().numpy()
 
     def embed(self, modality: str, view: View) -> np.ndarray:
-        """Rows times the modality's factor of M, (rows, rank of M)."""
+        """Return rows times the modality's factor of M, (rows, rank of M)."""
         arrays = {
             name.removeprefix(f"{modality}."): array
             for name, array in self.arrays.items()
@@ -89,24 +90,24 @@ class LRBS(Method):
 
     @staticmethod
     def score(queries: np.ndarray, gallery: np.ndarray, direction: Direction) -> np.ndarray:
-        """Bilinear scores x' M z (q, g)."""
+        """Return bilinear scores x' M z (q, g)."""
         return queries @ gallery.T
 
     def _side(self, modality: str, train: Split) -> Side:
-        """Scaled rows (n, d) and labels (n, C) of the labelled items, on the device."""
+        """Return scaled rows (n, d) and labels (n, C) of the labelled items, on the device."""
         view = train.views[modality]
         preprocessing = Preprocessing.fit(view.vectors(), self.options)
         self.arrays |= {f"{modality}.{name}": v for name, v in preprocessing.state().items()}
         labels = train.labels[view.items]
-        kept = labels.any(axis=1)
-        rows = preprocessing.transform(view.vectors()[kept])
+        labelled = labels.any(axis=1)
+        rows = preprocessing.transform(view.vectors()[labelled])
         return (
             torch.from_numpy(rows).double().to(device()),
-            torch.from_numpy(labels[kept]).float().to(device()),
+            torch.from_numpy(labels[labelled]).float().to(device()),
         )
 
     def _relations(self, sides: list[Side], seed: int, iteration: int) -> "Relations":
-        """Those of all items, or of an iteration's sample."""
+        """Return the relations of all items, or of an iteration's sample."""
         if self.options.sample is None:
             return Relations(*sides)
         rng = np.random.default_rng([seed, iteration])
@@ -114,7 +115,7 @@ class LRBS(Method):
         return Relations(*((x[d], y[d]) for d, (x, y) in zip(drawn, sides, strict=True)))
 
     def _solve(self, sides: list[Side], run: Run) -> Factors:
-        """M; the objective after each iteration is in the learning curve."""
+        """Solve for M; the learning curve has the objective after each iteration."""
         relations = self._relations(sides, run.seed, 0)
         steepest = float(torch.linalg.matrix_norm(relations.gradient(relations.zero)[1], 2))
         descent = Descent(relations, self.options.penalty * steepest)
@@ -154,15 +155,16 @@ class Relations:
 
     @property
     def zero(self) -> Factors:
-        """M = 0, of rank 0."""
-        return tuple(x.new_zeros(x.shape[1], 0) for x in (self.rows, self.others))
+        """Return M = 0, of rank 0."""
+        rows, others = self.rows, self.others
+        return rows.new_zeros(rows.shape[1], 0), others.new_zeros(others.shape[1], 0)
 
     def loss(self, factors: Factors) -> float:
-        """The loss at M."""
+        """Return the loss at M."""
         return sum(float((w * softplus(against)).sum()) for *_, w, against in self._terms(factors))
 
     def gradient(self, factors: Factors) -> tuple[float, torch.Tensor]:
-        """The loss and its gradient (p, q) at M."""
+        """Return the loss and its gradient (p, q) at M."""
         loss, gradient = 0.0, self.rows.new_zeros(self.rows.shape[1], self.others.shape[1])
         for rows, shared, weights, against in self._terms(factors):
             loss += float((weights * softplus(against)).sum())
@@ -171,7 +173,7 @@ class Relations:
         return loss, gradient
 
     def _terms(self, factors: Factors) -> Iterator[tuple[torch.Tensor, ...]]:
-        """Per block: rows; which pairs are similar, their weights and -y_ij x_i' M z_j."""
+        """Yield per block: rows; which pairs are similar, their weights and -y_ij x_i' M z_j."""
         left, right = factors
         others = self.others @ right  # (m, r)
         for rows, shared in self._blocks():
@@ -180,7 +182,7 @@ class Relations:
             yield rows, shared, weights, torch.where(shared, -scores, scores)
 
     def _blocks(self) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-        """Some rows at a time, (block, p), and which of the others are similar, (block, m)."""
+        """Yield blocks of rows, (block, p), and which of the others are similar, (block, m)."""
         for rows, labels in zip(
             self.rows.split(self.size), self.labels.split(self.size), strict=True
         ):
@@ -188,8 +190,9 @@ class Relations:
 
 
 class Descent:
-    """Accelerated proximal gradient from M = 0, with backtracking; momentum restarts where it
-    overshoots.
+    """Accelerated proximal gradient from M = 0; momentum restarts where it overshoots.
+
+    The step size is chosen by backtracking.
 
     Args:
         relations: The smooth part.
@@ -206,19 +209,19 @@ class Descent:
         self.objective = math.inf
 
     def step(self) -> float:
-        """One iteration; the objective that it reaches."""
+        """Take one iteration; return the objective that it reaches."""
         momentum = (1 + math.sqrt(1 + 4 * self.momentum**2)) / 2
         ahead = self._ahead((self.momentum - 1) / momentum)
-        found, objective = self._descend(ahead)
+        factors, objective = self._descend(ahead)
         if objective > self.objective:
             momentum = 1.0
-            found, objective = self._descend(self.factors)
-        self.before, self.factors = self.factors, found
+            factors, objective = self._descend(self.factors)
+        self.before, self.factors = self.factors, factors
         self.momentum, self.objective = momentum, objective
         return objective
 
     def state(self, facts: dict[str, Any]) -> State:
-        """The state of the iteration, besides other facts."""
+        """Return the state of the iteration, besides other facts."""
         factors = {"factor": self.factors, "before": self.before}
         arrays = {
             f"{n}.{i}": x.cpu().numpy() for n, pair in factors.items() for i, x in enumerate(pair)
@@ -228,15 +231,14 @@ class Descent:
     def take_over(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
         """Resume from a snapshot."""
         like = self.factors[0]
-        self.factors, self.before = (
-            tuple(torch.from_numpy(arrays[f"{name}.{i}"]).to(like) for i in range(2))
-            for name in ("factor", "before")
-        )
+        tensors = {name: torch.from_numpy(array).to(like) for name, array in arrays.items()}
+        self.factors = tensors["factor.0"], tensors["factor.1"]
+        self.before = tensors["before.0"], tensors["before.1"]
         for name in SCALARS:
             setattr(self, name, facts[name])
 
     def _ahead(self, weight: float) -> Factors:
-        """M + weight (M - M before), of at most both ranks together."""
+        """Return M + weight (M - M before), of at most both ranks together."""
         (left, right), (left_before, right_before) = self.factors, self.before
         return (
             torch.cat([(1 + weight) * left, -weight * left_before], 1),
@@ -244,16 +246,16 @@ class Descent:
         )
 
     def _descend(self, start: Factors) -> tuple[Factors, float]:
-        """A proximal step from `start`, and the objective there."""
+        """Take a proximal step from `start`; return its end and the objective there."""
         loss, gradient = self.relations.gradient(start)
         matrix = start[0] @ start[1].T
         while True:
-            found = soft_threshold_factors(
+            factors = soft_threshold_factors(
                 matrix - gradient / self.lipschitz, self.penalty / self.lipschitz
             )
-            change = found[0] @ found[1].T - matrix
+            change = factors[0] @ factors[1].T - matrix
             bound = loss + float((gradient * change).sum() + self.lipschitz / 2 * (change**2).sum())
-            reached = self.relations.loss(found)
+            reached = self.relations.loss(factors)
             if reached <= bound + 1e-12 * abs(bound):  # rounding
-                return found, reached + self.penalty * float(found[0].square().sum())
+                return factors, reached + self.penalty * float(factors[0].square().sum())
             self.lipschitz *= 2

@@ -36,6 +36,8 @@ class MLCCA(CanonicalProjection):
             "null: their cosine, which leaves out items without labels.",
         )
 
+    options: Options
+
     def fit(self, train: Split, validation: Split, run: Run) -> None:
         """Learn both maps.
 
@@ -51,7 +53,7 @@ class MLCCA(CanonicalProjection):
         self.solve(run.label, views, self._covariances(train, views))
 
     def _covariances(self, train: Split, views: dict[str, Inputs]) -> Blocks:
-        """Cxy (p, q), Cxx (p, p) and Cyy (q, q), by pair of views."""
+        """Return Cxy (p, q), Cxx (p, p) and Cyy (q, q), by pair of views."""
         distinct, group = np.unique(train.labels, axis=0, return_inverse=True)
         groups = [group[train.views[m].items] for m in views]  # of each row
         counts = [np.bincount(g, minlength=len(distinct)) for g in groups]
@@ -70,10 +72,11 @@ class MLCCA(CanonicalProjection):
             (m, m): weighted_scatter(view, w[g]) / total
             for (m, view), w, g in zip(views.items(), weights, groups, strict=True)
         }
-        return own | {tuple(views): cross / total}
+        first, second = views
+        return own | {(first, second): cross / total}
 
     def _similarity(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """f (r, s) of label vectors (r, C) and (s, C)."""
+        """Return similarities f (r, s) of label vectors (r, C) and (s, C)."""
         first, second = first.astype(np.float64), second.astype(np.float64)
         if self.options.sigma is None:
             return unit_rows(first) @ unit_rows(second).T
@@ -81,7 +84,7 @@ class MLCCA(CanonicalProjection):
 
 
 def _group_sums(view: Inputs, groups: np.ndarray, count: int) -> np.ndarray:
-    """Sum of the rows of each group, (count, d)."""
+    """Return the sum of the rows of each group, (count, d)."""
     sums = np.zeros((count, view.width))
     for block in row_blocks(len(view)):
         np.add.at(sums, groups[block], view[block])

@@ -10,7 +10,7 @@ similarity. PH and POE train with the sum first, then with the maximum from the 
 """
 
 from collections.abc import Iterable
-from typing import ClassVar, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 import torch
@@ -22,7 +22,7 @@ from crossmodal.data.feature_file import Ragged
 from crossmodal.data.split import Split, View
 from crossmodal.device import device, to_device
 from crossmodal.errors import CrossmodalError
-from crossmodal.learning.method import Direction
+from crossmodal.learning.method import CAPTIONED, Direction
 from crossmodal.learning.selection import pools
 from crossmodal.metrics.mean_scores import mean_scores
 from crossmodal.metrics.retrieval import per_query, rsum, summary
@@ -117,18 +117,21 @@ class MultimodalEmbedding(GradientMethod):
                 )
             return self
 
+    options: Options
+
     task = "instance"
+    network: nn.ModuleDict
     distributed = True
-    takes: ClassVar = {"image": ("vector",), "text": ("sequence",)}
+    takes = CAPTIONED
 
     @property
     def losses(self) -> list[str]:
-        """The loss of each phase, 'sum' or 'max'."""
+        """Return the loss of each phase, 'sum' or 'max'."""
         return self.options.loss.split("-")
 
     @property
     def schedule(self) -> Schedule:
-        """A phase per loss; the second continues from the best epoch of the first, or anew."""
+        """Return a phase per loss; the second continues from the best epoch, or begins anew."""
         o = self.options
         phases = [Phase(o.epochs, o.learning_rate)]
         if o.finetuning_rate:
@@ -136,7 +139,7 @@ class MultimodalEmbedding(GradientMethod):
         return Schedule(tuple(phases), continues=o.finetuning_epochs is None)
 
     def build(self, views: dict[str, View]) -> nn.Module:
-        """Image map and caption encoder."""
+        """Build image map and caption encoder."""
         if set(views) != {"image", "text"} or not isinstance(views["text"].features, Ragged):
             raise CrossmodalError(
                 "the method needs two views, an image and a text that is a sequence of word ids "
@@ -148,13 +151,14 @@ class MultimodalEmbedding(GradientMethod):
         return nn.ModuleDict({"image": image, "text": text})
 
     def optimizer(self) -> torch.optim.Optimizer:
-        """Adam with its usual moments."""
+        """Return Adam with its usual moments."""
         trained = [p for p in self.network.parameters() if p.requires_grad]
         return torch.optim.Adam(trained, betas=BETAS, fused=True)
 
     def learning_rate_at(self, epoch: int, step: int) -> float:
-        """Constant but for the drop; the released bias correction is published Adam at another
-        rate per step.
+        """Return the learning rate, constant but for the drop.
+
+        The released bias correction is the published Adam at another rate per step.
         """
         options = self.options
         rate = super().learning_rate_at(epoch, step)
@@ -175,15 +179,15 @@ class MultimodalEmbedding(GradientMethod):
                 nn.utils.clip_grad_norm_(parameter, self.options.clip)
 
     def place(self, train: Split) -> None:
-        """Images on the device; captions of each image as a range of rows."""
+        """Place images on the device; captions of an image are a range of rows."""
         text = train.views["text"]
-        self.images = torch.from_numpy(train.views["image"].features).to(device())  # (n, F)
-        self.captions, self.owners = text.features, text.items
+        self.images = torch.from_numpy(train.views["image"].vectors()).to(device())  # (n, F)
+        self.captions, self.owners = text.sequences(), text.items
         edges = np.searchsorted(text.items, np.arange(len(train.items) + 1))
         self.first_caption, self.caption_counts = edges[:-1], np.diff(edges)
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterable[Batch]:
-        """Rows of images and of one caption of each."""
+        """Draw rows of images and of one caption of each."""
         chosen = np.arange(len(self.owners))
         if self.options.captions_per_epoch == "one":
             chosen = self.first_caption + rng.integers(self.caption_counts)
@@ -192,7 +196,7 @@ class MultimodalEmbedding(GradientMethod):
             yield self.owners[chosen[rows]], chosen[rows]
 
     def loss(self, batch: Batch) -> torch.Tensor:
-        """Equation 1 or 4 on the pairs of a batch; captions of one image are no negatives."""
+        """Return equation 1 or 4 of a batch; captions of one image are no negatives."""
         images, captions = (torch.from_numpy(rows) for rows in batch)
         negatives = to_device(images[:, None] != images)
         i = in_shares(lambda part: self._train_images(images[part]), len(images))
@@ -203,33 +207,33 @@ class MultimodalEmbedding(GradientMethod):
         return hardest_ranking_loss(scores, self.options.margin, negatives, self.options.hardest)
 
     def validate(self, validation: Split) -> dict[str, float]:
-        """rsum; mean similarity of pairs and of their negatives, which are equal on the plateau."""
+        """Return rsum, and the mean similarity of pairs and negatives, equal on the plateau."""
         sides = pools(self, validation)
         images, texts = sides["image"], sides["text"]
         # once for all that is measured: order similarities are what takes longest here
         scores = self.score(images.embeddings, texts.embeddings, ("image", "text"))
         positives, negatives = mean_scores(images, texts, scores)
-        found = (
+        metrics = (
             summary(per_query(images, texts, scores.__getitem__), len(texts)),
             summary(per_query(texts, images, scores.T.__getitem__), len(images)),
         )
-        return {"validation": rsum(*found), "positives": positives, "negatives": negatives}
+        return {"validation": rsum(*metrics), "positives": positives, "negatives": negatives}
 
     def log(self) -> dict[str, float]:
-        """Which loss it is."""
+        """Return the index of the phase."""
         return {"phase": self.phase}
 
     def encode(self, modality: str, view: View) -> Iterable[torch.Tensor]:
-        """Unit embeddings (rows, D)."""
+        """Return unit embeddings (rows, D)."""
         for start in range(0, len(view.items), ROWS):
             rows = np.arange(start, min(start + ROWS, len(view.items)))
             if modality == "text":
-                yield self._embed_captions(view.features, rows)
+                yield self._embed_captions(view.sequences(), rows)
             else:
-                yield self._embed_images(torch.from_numpy(view.features[rows]).to(device()))
+                yield self._embed_images(torch.from_numpy(view.vectors()[rows]).to(device()))
 
     def score(self, queries: np.ndarray, gallery: np.ndarray, direction: Direction) -> np.ndarray:
-        """S (q, g)."""
+        """Return similarities S (q, g)."""
         if self.options.similarity == "cosine":
             return super().score(queries, gallery, direction)
         first, second = (torch.from_numpy(x).to(device()) for x in (queries, gallery))

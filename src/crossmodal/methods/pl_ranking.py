@@ -71,11 +71,15 @@ class PLRanking(GradientMethod):
             "split is kept.",
         )
 
+    options: Options
+
     task = "category"
+    network: nn.ModuleDict
 
     def fit(self, train: Split, validation: Split, run: Run) -> None:
-        """Train, and keep the epoch that does best on the validation split; the seed draws the
-        label of items that have several.
+        """Train, and keep the epoch that does best on the validation split.
+
+        The seed draws the label of items that have several.
 
         Raises:
             CrossmodalError: If labels do not tell items apart.
@@ -91,7 +95,7 @@ class PLRanking(GradientMethod):
         super().fit(train, validation, run)
 
     def build(self, views: dict[str, View]) -> nn.Module:
-        """One map per modality; entries from N(0, 1 / k)."""
+        """Build one map per modality; entries from N(0, 1 / k)."""
         maps = nn.ModuleDict()
         for modality in views:
             width = self.preprocessing[modality].width
@@ -100,22 +104,23 @@ class PLRanking(GradientMethod):
         return maps
 
     def optimizer(self) -> torch.optim.Optimizer:
-        """Subgradient steps, and at intervals a proximal step of the nuclear norm."""
+        """Return subgradient steps, at intervals with a proximal step of the nuclear norm."""
         return NuclearSGD(
             self.network.parameters(), self.options.learning_rate, self.options.penalty
         )
 
     def learning_rate_at(self, epoch: int, step: int) -> float:
-        """Decays with the number of steps."""
+        """Return the learning rate, which decays with the number of steps."""
         return self.options.learning_rate / (1 + step / self.options.decay_steps)
 
     def place(self, train: Split) -> None:
-        """Scaled pairs of the labelled items and their classes, on the device."""
+        """Place scaled pairs of the labelled items, and their classes, on the device."""
         items, rows = train.pairs()
-        kept = self.classes[items] >= 0
-        classes = self.classes[items[kept]]
+        labelled = self.classes[items] >= 0
+        classes = self.classes[items[labelled]]
         self.inputs = {
-            m: self._scaled(m, view.taken(rows[m][kept])) for m, view in train.two_views().items()
+            m: self._scaled(m, view.taken(rows[m][labelled]))
+            for m, view in train.two_views().items()
         }
         sizes = np.bincount(classes)
         self.targets = torch.from_numpy(classes).to(device())  # (n,)
@@ -126,12 +131,12 @@ class PLRanking(GradientMethod):
         self.weight_of_rank = torch.from_numpy(harmonic).float().to(device())
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterable[torch.Tensor]:
-        """Shuffled pairs."""
+        """Return shuffled pairs."""
         for rows in shuffled_batches(len(self.targets), self.options.batch, rng, drop_last=False):
             yield to_device(rows)
 
     def loss(self, batch: torch.Tensor) -> torch.Tensor:
-        """Pairwise and listwise loss of a batch of pairs (b,), both directions."""
+        """Return pairwise and listwise loss of a batch of pairs (b,), both directions."""
         first, second = (self.network[m](x[batch]) for m, x in self.inputs.items())
         classes, strangers = self.targets[batch], self.strangers_of[batch]
         other = classes[:, None] != classes
@@ -144,7 +149,7 @@ class PLRanking(GradientMethod):
     def pairwise(
         self, scores: torch.Tensor, other: torch.Tensor, strangers: torch.Tensor
     ) -> torch.Tensor:
-        """Mean weighted hinge of the first violating item of another class.
+        """Return the mean weighted hinge of the first violating item of another class.
 
         Args:
             scores: Queries against documents, (b, b); pairs are on the diagonal.
@@ -154,14 +159,14 @@ class PLRanking(GradientMethod):
         hinges = self.options.margin - scores.diagonal()[:, None] + scores
         order = torch.rand_like(scores).masked_fill(~other, 2).argsort(1)[:, : self.options.tries]
         violating = (other & (hinges.detach() > 0)).gather(1, order)
-        found = violating.any(1)
+        exists = violating.any(1)
         first = violating.float().argmax(1)
         ranks = (strangers - 1).clamp(min=0) // (first + 1)
         chosen = hinges.gather(1, order.gather(1, first[:, None])).squeeze(1)
-        return (self.weight_of_rank[ranks] * chosen * found).mean()
+        return (self.weight_of_rank[ranks] * chosen * exists).mean()
 
     def listwise(self, distances: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
-        """Distance to neighbours of the own class less that to neighbours of other classes.
+        """Return distance to neighbours of the own class less that to neighbours of other classes.
 
         Args:
             distances: |u - v|^2, (b, b).
@@ -172,16 +177,16 @@ class PLRanking(GradientMethod):
         return near - self.options.separation * (far.mean() if len(far) else 0)
 
     def encode(self, modality: str, view: View) -> Iterable[torch.Tensor]:
-        """Mapped rows (n, k)."""
+        """Return mapped rows (n, k)."""
         yield self.network[modality](self._scaled(modality, view.vectors()))
 
     @staticmethod
     def score(queries: np.ndarray, gallery: np.ndarray, direction: Direction) -> np.ndarray:
-        """Inner products (q, g)."""
+        """Return inner products (q, g)."""
         return queries @ gallery.T
 
     def state(self) -> dict[str, np.ndarray]:
-        """Both maps and what scales the features."""
+        """Return both maps and the preprocessing."""
         statistics = {
             f"{m}.{n}": a for m, p in self.preprocessing.items() for n, a in p.state().items()
         }
@@ -218,7 +223,7 @@ class NuclearSGD(torch.optim.SGD):
 
     @torch.no_grad()
     def step(self) -> None:
-        """One step."""
+        """Take one step."""
         super().step()
         for group in self.param_groups:
             threshold = group["lr"] * self.penalty * STEPS_PER_THRESHOLD
@@ -231,7 +236,7 @@ class NuclearSGD(torch.optim.SGD):
 
 
 def _nearest(distances: torch.Tensor, wanted: torch.Tensor, count: int) -> torch.Tensor:
-    """Distances of the `count` nearest wanted documents of each query, all in one row."""
+    """Return distances of the `count` nearest wanted documents of each query, in one row."""
     masked = distances.masked_fill(~wanted, torch.inf)
     nearest = masked.topk(min(count, len(distances)), largest=False).values
     return nearest[nearest.isfinite()]

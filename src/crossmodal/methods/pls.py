@@ -29,6 +29,7 @@ class PLS(ScaledProjection):
 
     random = False
     Options = ProjectionOptions
+    options: ProjectionOptions
 
     def fit(self, train: Split, validation: Split, run: Run) -> None:
         """Learn both maps.
@@ -72,13 +73,13 @@ class _Side:
         return loading
 
     def rotations(self) -> np.ndarray:
-        """U (P'U)^-1 (d, k), which maps rows that are not deflated to all scores."""
+        """Return U (P'U)^-1 (d, k), which maps rows that are not deflated to all scores."""
         weights, loadings = np.stack(self.weights, axis=1), np.stack(self.loadings, axis=1)
         return np.linalg.solve((loadings.T @ weights).T, weights.T).T
 
 
 def _leading(cross: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Leading singular vectors u (p,) and v (q,) of a matrix (p, q)."""
+    """Return leading singular vectors u (p,) and v (q,) of a matrix (p, q)."""
     # ARPACK needs at least two columns, and is faster if there are many
     narrow = min(cross.shape) < 100
     u, _, vt = np.linalg.svd(cross, full_matrices=False) if narrow else svds(cross, k=1, rng=0)

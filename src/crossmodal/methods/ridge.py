@@ -34,6 +34,8 @@ class Ridge(Method):
             description="Power p: 0 leaves the first view as it is, 1 whitens it."
         )
 
+    options: Options
+
     def fit(self, train: Split, validation: Split, run: Run) -> None:
         """Learn the map.
 
@@ -63,13 +65,13 @@ class Ridge(Method):
             ) from error
 
     def _scaling(self, y: np.ndarray) -> np.ndarray:
-        """C^-p/2 (q, q) of centred rows (m, q)."""
+        """Return C^-p/2 (q, q) of centred rows (m, q)."""
         values, vectors = scipy.linalg.eigh(y.T @ y / len(y))
         values = values.clip(min=SMALLEST * values[-1])
         return vectors * values ** (-self.options.whitening / 2) @ vectors.T
 
     def embed(self, modality: str, view: View) -> np.ndarray:
-        """The scaled first view, or its prediction from the second, (rows, q)."""
+        """Return the scaled first view, or its prediction from the second, (rows, q)."""
         centred = view.vectors() - self.arrays[f"mean.{modality}"]
         name = f"map.{modality}"
         return centred @ self.arrays[name] if name in self.arrays else centred

@@ -68,14 +68,17 @@ class SAM(GradientMethod):
         batch: int = Field(gt=1, description="Pairs per step.")
         epochs: Count = Field(description="Passes n_e over the training split.")
 
+    options: Options
+
     task = "category"
+    network: nn.ModuleDict
 
     def build(self, views: dict[str, View]) -> nn.Module:
-        """One projection per modality; Glorot-uniform weights, zero biases."""
+        """Build one projection per modality; Glorot-uniform weights, zero biases."""
         return nn.ModuleDict({m: self._projection(v.vectors().shape[1]) for m, v in views.items()})
 
     def _projection(self, width: int) -> nn.Module:
-        """Scaling, then Linear-tanh-dropout-Linear-tanh; the output is not yet normalised."""
+        """Build scaling, then Linear-tanh-dropout-Linear-tanh, without normalisation."""
         options = self.options
         return nn.Sequential(
             ScalingLayer(width, options.scaling),
@@ -87,21 +90,21 @@ class SAM(GradientMethod):
         )
 
     def optimizer(self) -> torch.optim.Optimizer:
-        """SGD with Nesterov momentum."""
+        """Return SGD with Nesterov momentum."""
         momentum = self.options.momentum
         parameters = self.network.parameters()
         return torch.optim.SGD(parameters, momentum=momentum, nesterov=momentum > 0)
 
     def learning_rate_at(self, epoch: int, step: int) -> float:
-        """Falls with the number of steps."""
+        """Return the learning rate, which falls with the number of steps."""
         return self.options.learning_rate / (1 + self.options.decay * step)
 
     def place(self, train: Split) -> None:
-        """Labelled pairs on the device; the largest distance of each modality."""
+        """Place labelled pairs on the device; take the largest distance of each modality."""
         require_labels(train, negatives=True)
         items, rows = train.pairs()
-        kept = train.labels[items].any(axis=1)
-        items, rows = items[kept], {modality: found[kept] for modality, found in rows.items()}
+        labelled = train.labels[items].any(axis=1)
+        items, rows = items[labelled], {m: indices[labelled] for m, indices in rows.items()}
         self.names = train.label_names or range(train.labels.shape[1])
         self.labels = torch.from_numpy(train.labels[items]).float().to(device())  # (m, C)
         self.inputs = {
@@ -112,7 +115,7 @@ class SAM(GradientMethod):
         self.diameters = {m: _diameter(x) for m, x in self.inputs.items()}
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterable[torch.Tensor]:
-        """Shuffled pairs; the schedule and the centroids are those of the epoch's start."""
+        """Return shuffled pairs; take schedule and centroids at the epoch's start."""
         self.alpha = self._alpha(epoch)
         self.centroids = self._centroids()
         self.margin_sums = torch.zeros(2, *[self.labels.shape[1]] * 2, device=device())
@@ -120,7 +123,7 @@ class SAM(GradientMethod):
             yield to_device(rows)
 
     def _alpha(self, epoch: int) -> float:
-        """Equation 6."""
+        """Return alpha(t), equation 6."""
         options = self.options
         if options.schedule != "sigmoid":
             return float(options.schedule == "adaptive")
@@ -128,7 +131,7 @@ class SAM(GradientMethod):
         return 1 / (1 + math.exp(-options.slope * (epoch - middle)))
 
     def loss(self, batch: torch.Tensor) -> torch.Tensor:
-        """Equations 4 to 10 on a batch of pairs (b,)."""
+        """Return the loss, equations 4 to 10, of a batch of pairs (b,)."""
         first, second = (self._project(m, x[batch]) for m, x in self.inputs.items())
         labels = self.labels[batch]
         negatives = (labels @ labels.T) == 0  # (b, b)
@@ -138,8 +141,10 @@ class SAM(GradientMethod):
         return ranking_loss(first @ second.T, margins, negatives) / len(batch)
 
     def log(self) -> dict[str, float]:
-        """alpha(t), and the mean margin of the epoch's triplets: of all (figure 4), and by the
-        categories of anchor and negative (figures 5 and 6), in either order.
+        """Return alpha(t) and the mean margin of the epoch's triplets.
+
+        The margin is that of all (figure 4), and by the categories of anchor and negative, in
+        either order (figures 5 and 6).
         """
         total, count = self.margin_sums.sum((1, 2))
         means = (self.margin_sums[0] / self.margin_sums[1]).cpu()  # NaN where there was no triplet
@@ -151,7 +156,7 @@ class SAM(GradientMethod):
         }
 
     def margins(self, batch: torch.Tensor) -> torch.Tensor:
-        """F (b, b) of a batch at the current epoch."""
+        """Return F (b, b) of a batch at the current epoch."""
         with torch.no_grad():
             distances = [
                 (torch.cdist(x[batch], x[batch]) / self.diameters[m]).clamp(max=1)
@@ -167,7 +172,7 @@ class SAM(GradientMethod):
             return self.alpha * adaptive + (1 - self.alpha) * self.options.margin
 
     def _centroids(self) -> dict[str, torch.Tensor]:
-        """Unit centroid of each category's projections, (C, D) per modality."""
+        """Return unit centroid of each category's projections, (C, D) per modality."""
         self.network.eval()
         centroids = {}
         with torch.no_grad():
@@ -180,14 +185,14 @@ class SAM(GradientMethod):
         return normalize(self.network[modality](x))
 
     def encode(self, modality: str, view: View) -> Iterable[torch.Tensor]:
-        """Unit projections (rows, D)."""
+        """Return unit projections (rows, D)."""
         for start in range(0, len(view.items), ROWS):
             rows = view.vectors()[start : start + ROWS].astype(np.float32)
             yield self._project(modality, torch.from_numpy(rows).to(device()))
 
 
 def _diameter(x: torch.Tensor) -> torch.Tensor:
-    """Largest distance between training rows, over evenly spaced rows where there are many."""
+    """Return the largest distance of training rows, of evenly spaced ones where there are many."""
     step = -(-len(x) // DIAMETER_SAMPLE)
     parts = x[::step]
     largest = torch.stack([torch.cdist(part, parts).max() for part in parts.split(512)]).max()

@@ -37,6 +37,8 @@ class ThreeViewCCA(ScaledProjection):
         )
         power: NotNegative = Field(description="Exponent s of the eigenvalues in the embedding.")
 
+    options: Options
+
     def fit(self, train: Split, validation: Split, run: Run) -> None:
         """Learn all maps.
 

@@ -67,10 +67,13 @@ class TwoWayNet(GradientMethod):
         )
         epochs: Count = Field(description="Passes over all pairs.")
 
+    options: Options
+
     task = "instance"
+    network: nn.ModuleDict
 
     def build(self, views: dict[str, View]) -> nn.Module:
-        """Both channels, and the scaling of their inputs, of each by one number.
+        """Build both channels, and the scaling of their inputs, of each by one number.
 
         Raises:
             CrossmodalError: If there are not two views, or `parts` does not divide a width.
@@ -89,17 +92,17 @@ class TwoWayNet(GradientMethod):
         return nn.ModuleDict({"scalers": nn.ModuleDict(scalers), "channels": channels})
 
     def optimizer(self) -> torch.optim.Optimizer:
-        """Stochastic gradient descent with Nesterov momentum."""
+        """Return stochastic gradient descent with Nesterov momentum."""
         o = self.options
         nesterov = o.momentum > 0
         return torch.optim.SGD(self.network.parameters(), momentum=o.momentum, nesterov=nesterov)
 
     def learning_rate_at(self, epoch: int, step: int) -> float:
-        """Halves every `decay_every` epochs."""
+        """Return the learning rate, which halves every `decay_every` epochs."""
         return self.options.learning_rate * 0.5 ** (epoch // self.options.decay_every)
 
     def place(self, train: Split) -> None:
-        """Rows of both views, and the pairs of rows; fits the scaling."""
+        """Place rows of both views, and the pairs of rows; fit the scaling."""
         self.rows = {m: torch.from_numpy(v.vectors()).to(device()) for m, v in train.views.items()}
         _, pairs = train.pairs()
         self.pairs = [torch.from_numpy(pairs[m]) for m in train.views]
@@ -107,12 +110,12 @@ class TwoWayNet(GradientMethod):
             self.network["scalers"][modality].fit(rows.float())
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterable[np.ndarray]:
-        """Numbers of pairs, each once."""
+        """Return numbers of pairs, each once."""
         count = len(self.pairs[0])
         return shuffled_batches(count, min(self.options.batch, count), rng, drop_last=True)
 
     def loss(self, batch: np.ndarray) -> torch.Tensor:
-        """L of a batch."""
+        """Return L of a batch."""
         o, channels = self.options, self.network["channels"]
         x, y = (
             self._scaled(m, self.rows[m][to_device(rows[batch])])
@@ -121,15 +124,15 @@ class TwoWayNet(GradientMethod):
         masks = channels.draw_masks(len(x))
         h, predicted_y = channels.forwards(x, masks)
         g, predicted_x = channels.backwards(y, masks)
-        found = squared_error(predicted_x, x) + squared_error(predicted_y, y)
-        found = found + o.middle_weight * squared_error(h, g)
-        found = found + o.decorrelation * (correlation(h) + correlation(g))
+        loss = squared_error(predicted_x, x) + squared_error(predicted_y, y)
+        loss = loss + o.middle_weight * squared_error(h, g)
+        loss = loss + o.decorrelation * (correlation(h) + correlation(g))
         scales, weights = channels.scales(), [*channels.weights]
-        found = found + o.variance * sum((1 / s).square().sum() for s in scales)
-        return found + o.weight_decay * sum(p.square().sum() for p in [*scales, *weights])
+        loss = loss + o.variance * sum((1 / s).square().sum() for s in scales)
+        return loss + o.weight_decay * sum(p.square().sum() for p in [*scales, *weights])
 
     def encode(self, modality: str, view: View) -> Iterable[torch.Tensor]:
-        """Unit outputs of the middle layer without their mean, (rows, units)."""
+        """Return unit outputs of the middle layer without their mean, (rows, units)."""
         channels, first = self.network["channels"], next(iter(self.network["scalers"]))
         way = channels.forwards if modality == first else channels.backwards
         for start in range(0, len(view.items), ROWS):
@@ -164,21 +167,21 @@ class Channels(nn.Module):
         self.biases = nn.ParameterList(torch.zeros(width) for width in (widths[-1], widths[0]))
 
     def scales(self) -> list[torch.Tensor]:
-        """gamma of all batch norms."""
+        """Return the scales gamma of all batch norms."""
         return [norm.weight for norms in self.norms for norm in norms]
 
     def draw_masks(self, rows: int) -> list[torch.Tensor]:
-        """m / (1 - p)^(1/2) of each hidden layer, (rows, units)."""
-        kept, on = 1 - self.dropout, self.biases[0].device
+        """Draw the masks m / (1 - p)^(1/2) of each hidden layer, (rows, units)."""
+        share, on = 1 - self.dropout, self.biases[0].device
         return [
-            torch.bernoulli(torch.full((rows, w), kept, device=on)) / kept**0.5
+            torch.bernoulli(torch.full((rows, w), share, device=on)) / share**0.5
             for w in self.widths[1:-1]
         ]
 
     def forwards(
         self, x: torch.Tensor, masks: list[torch.Tensor] | None = None
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Middle layer h_j and prediction of y, from x; without masks nothing is dropped."""
+        """Return middle layer h_j and prediction of y, from x; nothing is dropped without masks."""
         hidden = []
         for k, norm in enumerate(self.norms[0]):
             x = leaky_relu(norm(apart(x, self.weights[k])), LEAKINESS)
@@ -189,7 +192,7 @@ class Channels(nn.Module):
     def backwards(
         self, y: torch.Tensor, masks: list[torch.Tensor] | None = None
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Middle layer g_j and prediction of x, from y."""
+        """Return the middle layer g_j and prediction of x, from y."""
         hidden = {}
         for k, norm in reversed([*enumerate(self.norms[1])]):
             y = leaky_relu(norm(apart(y, self.weights[k + 1].mT)), LEAKINESS)
@@ -199,18 +202,18 @@ class Channels(nn.Module):
 
 
 def glorot(width: int, units: int, parts: int) -> torch.Tensor:
-    """Glorot-uniform weights (parts, units / parts, width / parts) of a layer."""
+    """Return Glorot-uniform weights (parts, units / parts, width / parts) of a layer."""
     empty = torch.empty(parts, units // parts, width // parts)
     return torch.stack([nn.init.xavier_uniform_(part) for part in empty])
 
 
 def apart(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-    """Each part of x (b, P m) by its own part of a weight (P, n, m), (b, P n)."""
+    """Multiply each part of x (b, P m) by its own part of a weight (P, n, m), (b, P n)."""
     parts = x.unflatten(1, (len(weight), -1)).transpose(0, 1)  # (P, b, m)
     return (parts @ weight.mT).transpose(0, 1).flatten(1)
 
 
 def correlation(h: torch.Tensor) -> torch.Tensor:
-    """|C| - |diag C| of C = h'h / b, a scalar; 0 where units are uncorrelated."""
+    """Return |C| - |diag C| of C = h'h / b, a scalar; 0 where units are uncorrelated."""
     moments = h.T @ h / len(h)
     return moments.norm() - moments.diagonal().norm()

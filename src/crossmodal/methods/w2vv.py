@@ -11,7 +11,6 @@ learnt here, instead of word2vec.
 """
 
 from collections.abc import Iterable
-from typing import ClassVar
 
 import numpy as np
 import torch
@@ -23,6 +22,7 @@ from crossmodal.data.feature_file import Ragged
 from crossmodal.data.split import Split, View
 from crossmodal.device import device, to_device
 from crossmodal.errors import CrossmodalError
+from crossmodal.learning.method import CAPTIONED
 from crossmodal.nn.captions import CaptionEncoder, pack
 from crossmodal.nn.mlp import linear, mlp
 from crossmodal.plugin import Count, Positive, Strict
@@ -46,11 +46,14 @@ class W2VV(GradientMethod):
         batch: Count = Field(description="Captions per step.")
         epochs: Count = Field(description="Passes over all captions.")
 
+    options: Options
+
     task = "instance"
-    takes: ClassVar = {"image": ("vector",), "text": ("sequence",)}
+    network: nn.ModuleDict
+    takes = CAPTIONED
 
     def build(self, views: dict[str, View]) -> nn.Module:
-        """Caption encoder and multi-layer perceptron."""
+        """Build caption encoder and multi-layer perceptron."""
         if set(views) != {"image", "text"} or not isinstance(views["text"].features, Ragged):
             raise CrossmodalError(
                 "the method needs two views, an image and a text that is a sequence of word ids "
@@ -64,7 +67,7 @@ class W2VV(GradientMethod):
         return nn.ModuleDict({"text": text, "layers": layers})
 
     def optimizer(self) -> torch.optim.Optimizer:
-        """RMSprop that forgets a tenth in each step."""
+        """Return RMSprop that forgets a tenth in each step."""
         trained = [p for p in self.network.parameters() if p.requires_grad]
         return torch.optim.RMSprop(trained, alpha=0.9)
 
@@ -73,31 +76,31 @@ class W2VV(GradientMethod):
         nn.utils.clip_grad_norm_(self.network.parameters(), self.options.clip)
 
     def place(self, train: Split) -> None:
-        """Images on the device."""
-        self.images = torch.from_numpy(train.views["image"].features).to(device())  # (n, F)
-        self.captions = train.views["text"].features
+        """Place images on the device."""
+        self.images = torch.from_numpy(train.views["image"].vectors()).to(device())  # (n, F)
+        self.captions = train.views["text"].sequences()
         self.owners = torch.from_numpy(train.views["text"].items)
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterable[np.ndarray]:
-        """Rows of captions, each once."""
+        """Return rows of captions, each once."""
         return shuffled_batches(len(self.owners), self.options.batch, rng, drop_last=False)
 
     def loss(self, batch: np.ndarray) -> torch.Tensor:
-        """Mean squared error of the predicted features."""
+        """Return the mean squared error of the predicted features."""
         owners = to_device(self.owners[batch])
         return mse_loss(self._predict(self.captions, batch), self.images[owners].float())
 
     def encode(self, modality: str, view: View) -> Iterable[torch.Tensor]:
-        """Unit features, or unit predictions of them (rows, F)."""
+        """Return unit features, or unit predictions of them (rows, F)."""
         for start in range(0, len(view.items), ROWS):
             rows = np.arange(start, min(start + ROWS, len(view.items)))
             if modality == "text":
-                yield normalize(self._predict(view.features, rows))
+                yield normalize(self._predict(view.sequences(), rows))
             else:
-                yield normalize(torch.from_numpy(view.features[rows]).to(device()).float())
+                yield normalize(torch.from_numpy(view.vectors()[rows]).to(device()).float())
 
     def _predict(self, captions: Ragged, rows: np.ndarray) -> torch.Tensor:
-        """v (b, F) of some captions."""
+        """Return predictions v (b, F) of some captions."""
         encoder, layers = self.network["text"], self.network["layers"]
         size = encoder.words.num_embeddings
         counts = [np.bincount(captions[row], minlength=size) for row in rows]

@@ -24,6 +24,8 @@ class CanonicalProjection(Projection):
             description="Exponent s of the canonical correlations in the embedding."
         )
 
+    options: Options
+
     def solve(self, label: str, views: dict[str, Inputs], covariances: Blocks) -> list[int]:
         """Store the maps that maximise tr(A' Sxy B) subject to A' Sxx A = B' Syy B = I.
 

@@ -13,7 +13,7 @@ COLUMNS = 512  # multiplied at a time
 
 
 def normalised_adjacency(rows: np.ndarray, neighbours: int) -> scipy.sparse.csr_array:
-    """D^-1/2 K D^-1/2 (n, n) of the k-NN graph; the normalised Laplacian is I minus it.
+    """Return D^-1/2 K D^-1/2 (n, n) of the k-NN graph; the normalised Laplacian is I minus it.
 
     K_ij = 1 / (1 + exp(|x_i - x_j|)) if i is among the nearest neighbours of j or the reverse.
     Memory: 2 n k elements, and blocks of distances.
@@ -31,9 +31,9 @@ def normalised_adjacency(rows: np.ndarray, neighbours: int) -> scipy.sparse.csr_
 
 
 def smoothed_scatter(view: Inputs, neighbours: int) -> np.ndarray:
-    """X' A X (d, d) of rows X and their `normalised_adjacency` A, in float64; neighbours are found,
-    and their distances taken, in float32.
+    """Return X' A X (d, d) of rows X and their `normalised_adjacency` A, in float64.
 
+    Neighbours are searched, and their distances taken, in float32.
     Memory: X in float32, then A and twice `COLUMNS` columns of X.
     """
     adjacency = normalised_adjacency(view.every(np.float32), neighbours)

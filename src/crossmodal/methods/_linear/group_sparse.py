@@ -22,7 +22,7 @@ class GroupSparseOptions(Strict):
 
 
 def row_norms(matrix: np.ndarray) -> np.ndarray:
-    """Smoothed lengths sqrt(|row|^2 + 1e-8) of the rows, (d,); their sum is |P|_21."""
+    """Return smoothed lengths sqrt(|row|^2 + 1e-8) of the rows, (d,); their sum is |P|_21."""
     return np.sqrt(np.square(matrix).sum(axis=1) + ROW_FLOOR)
 
 
@@ -45,6 +45,6 @@ def reweighted_step(
 
 
 def converged(curve: list[dict[str, float]], tolerance: float) -> bool:
-    """Whether the last iteration lowered `objective` by at most a fraction `tolerance` of it."""
+    """Return whether the last iteration lowered `objective` by at most a fraction `tolerance`."""
     values = [row["objective"] for row in curve[-2:]]
     return len(values) == 2 and values[0] - values[1] <= tolerance * values[0]

@@ -53,12 +53,12 @@ class Inputs:
 
     @property
     def width(self) -> int:
-        """Number d of columns."""
+        """Return the number d of columns."""
         return len(self.scaling.mean)
 
     def every(self, dtype: type = float, columns: slice = slice(None)) -> np.ndarray:
         """Return some columns of all rows, (n, k); memory is that of the result, and a block."""
-        rows = np.empty((len(self), len(self.scaling.mean[columns])), dtype)
+        rows: np.ndarray = np.empty((len(self), len(self.scaling.mean[columns])), dtype)
         for block in row_blocks(len(self)):
             rows[block] = self[block][:, columns]
         return rows

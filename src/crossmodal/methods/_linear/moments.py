@@ -9,7 +9,7 @@ Blocks = dict[tuple[str, str], np.ndarray]
 
 
 def scatter(views: dict[str, Inputs]) -> Blocks:
-    """Scatter matrices X_a' X_b (d_a, d_b) of all pairs of views (a, b), in float64.
+    """Return scatter matrices X_a' X_b (d_a, d_b) of all pairs of views (a, b), in float64.
 
     Memory: two matrices of (sum of d)^2 elements and one block of rows.
 
@@ -17,7 +17,8 @@ def scatter(views: dict[str, Inputs]) -> Blocks:
         views: Standardised views of equally many rows.
     """
     count = len(next(iter(views.values())))
-    total = 0.0
+    width = sum(view.width for view in views.values())
+    total = np.zeros((width, width))
     for block in row_blocks(count):
         rows = np.hstack([view[block] for view in views.values()])
         total += rows.T @ rows
@@ -27,13 +28,13 @@ def scatter(views: dict[str, Inputs]) -> Blocks:
 
 
 def cross_scatter(view: Inputs, targets: np.ndarray) -> np.ndarray:
-    """X' T (d, C), for targets (n, C) held in memory."""
+    """Return X' T (d, C), for targets (n, C) held in memory."""
     return sum(view[block].T @ targets[block] for block in row_blocks(len(view)))
 
 
 def weighted_scatter(view: Inputs, weights: np.ndarray) -> np.ndarray:
-    """X' diag(w) X (d, d), for non-negative weights (n,) of the rows."""
-    total = 0.0
+    """Return X' diag(w) X (d, d), for non-negative weights (n,) of the rows."""
+    total = np.zeros((view.width, view.width))
     for block in row_blocks(len(view)):
         rows = view[block] * np.sqrt(weights[block])[:, None]
         total += rows.T @ rows

@@ -36,7 +36,7 @@ class Projection(Method):
     scaling: Centred = "centre"
 
     def embed(self, modality: str, view: View) -> np.ndarray:
-        """Projections (rows, k) of one view."""
+        """Return projections (rows, k) of one view."""
         features = view.vectors()
         mean, matrix = self.arrays[f"mean.{modality}"], self.arrays[f"map.{modality}"]
         scaling = Scaling(self.scaling, mean, np.ones_like(mean))  # the scale is in the matrix
@@ -65,7 +65,7 @@ class ScaledProjection(Projection):
 
 
 def usable_dims(label: str, dims: int, rank: int, views: dict[str, Inputs]) -> int:
-    """The dimensions that are wanted, or with a warning as many as the views have in common.
+    """Return the wanted dimensions, or with a warning as many as the views have in common.
 
     Args:
         label: Name of the run, for the message.

@@ -4,7 +4,7 @@ import torch
 
 
 def soft_threshold(matrix: torch.Tensor, threshold: float) -> torch.Tensor:
-    """The minimiser X of 1/2 |X - matrix|_F^2 + threshold |X|_*.
+    """Return the minimiser X of 1/2 |X - matrix|_F^2 + threshold |X|_*.
 
     Args:
         matrix: (p, q).
@@ -17,9 +17,9 @@ def soft_threshold(matrix: torch.Tensor, threshold: float) -> torch.Tensor:
 def soft_threshold_factors(
     matrix: torch.Tensor, threshold: float
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Factors (p, r) and (q, r) of the minimiser, of rank r; each has the norm |X|_*^(1/2)."""
+    """Return factors (p, r) and (q, r) of the minimiser; each has the norm |X|_*^(1/2)."""
     left, values, right = torch.linalg.svd(matrix, full_matrices=False)
-    kept = values > threshold
-    roots = (values[kept] - threshold).sqrt()
+    above = values > threshold
+    roots = (values[above] - threshold).sqrt()
     # contiguous like a loaded checkpoint, so that a resumed fit sums in the same order
-    return (left[:, kept] * roots).contiguous(), (right[kept].T * roots).contiguous()
+    return (left[:, above] * roots).contiguous(), (right[above].T * roots).contiguous()

@@ -5,21 +5,21 @@ import scipy.linalg
 
 
 def mean_diagonal(matrix: np.ndarray) -> float:
-    """Mean of the diagonal: the unit in which relative ridges are given."""
+    """Return the mean of the diagonal, the unit of relative ridges."""
     return float(np.trace(matrix)) / len(matrix)
 
 
 def whitener(covariance: np.ndarray, ridge: float) -> np.ndarray:
-    """H (d, r) with H'(C + ridge I)H = I, over the r directions in which C (d, d) is not zero."""
+    """Return H (d, r) with H'(C + ridge I)H = I, in the r directions where C (d, d) is not 0."""
     values, vectors = scipy.linalg.eigh(covariance)
-    kept = values > len(values) * np.finfo(np.float64).eps * values[-1]
-    return vectors[:, kept] / np.sqrt(values[kept] + ridge)
+    nonzero = values > len(values) * np.finfo(np.float64).eps * values[-1]
+    return vectors[:, nonzero] / np.sqrt(values[nonzero] + ridge)
 
 
 def canonical_directions(
     first: np.ndarray, cross: np.ndarray, second: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Maps A (p, r), B (q, r) and correlations rho (r,) with A' Sxy B = diag(rho), descending.
+    """Solve for A (p, r), B (q, r) and correlations rho (r,) with A' Sxy B = diag(rho), descending.
 
     Args:
         first: Whitener of the first view, (p, r1).
@@ -34,8 +34,8 @@ def canonical_directions(
 
 
 def principal_directions(covariance: np.ndarray, energy: float) -> np.ndarray:
-    """Leading eigenvectors (d, r) that together explain a share `energy` of the variance."""
+    """Return the leading eigenvectors (d, r) that explain a share `energy` of the variance."""
     values, vectors = scipy.linalg.eigh(covariance)
     explained = np.cumsum(values[::-1]) / values.sum()
-    kept = np.searchsorted(explained, energy - 1e-9) + 1  # tolerates rounding at the bound
-    return vectors[:, ::-1][:, :kept]
+    rank = np.searchsorted(explained, energy - 1e-9) + 1  # tolerates rounding at the bound
+    return vectors[:, ::-1][:, :rank]

@@ -4,7 +4,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
@@ -57,31 +57,34 @@ class Bidirectional(Method):
         triplets_per_query: Count = Field(description="Triplets J of one query that make a step.")
         triplets: Count = Field(description="Triplets to learn from in each direction.")
 
-    task = "category"
+    options: Options
 
-    def __init__(self, **options: Any) -> None:
+    task = "category"
+    progress: dict[str, np.ndarray]
+
+    def __init__(self, **options: object) -> None:
         super().__init__(**options)
         self._forget()
 
     @property
     def hyperparameters(self) -> Hyperparameters:
-        """The options as the learners take them."""
+        """Return the options as the learners take them."""
         options = self.options
         margin = Margin(options.margin_scale, options.feature_weight, options.margin_base)
         return Hyperparameters(options.step_size, options.triplets_per_query, margin)
 
     @property
     def intra_modal(self) -> Model:
-        """The direction whose factors serve intra-modal retrieval."""
+        """Return the direction whose factors serve intra-modal retrieval."""
         return "first"
 
     @abstractmethod
     def start(self, widths: tuple[int, int], rng: np.random.Generator) -> Learner:
-        """A new model for queries and documents of these dimensions."""
+        """Make a new model for queries and documents of these dimensions."""
 
     @abstractmethod
     def resume(self, factors: tuple[np.ndarray, np.ndarray], rng: np.random.Generator) -> Learner:
-        """A model that resumes from stored factors A (p, k) and B (q, k)."""
+        """Make a model that resumes from stored factors A (p, k) and B (q, k)."""
 
     def fit(self, train: Split, validation: Split, run: Run) -> None:
         """Learn both directions side by side; `validation` serves the learning curve alone.
@@ -108,10 +111,10 @@ class Bidirectional(Method):
         ends = np.unique(np.linspace(0, -(-self.options.triplets // length), CHUNKS + 1, dtype=int))
         done = len(run.curve)
         for start, end in track(pairwise(ends[done:]), len(ends) - 1, run.label, done):
-            found = self._learn(batches, int(end - start))
+            means = self._learn(batches, int(end - start))
             before = run.curve[-1] if run.curve else {}
-            seconds = {k: v + before.get(k, 0) for k, v in found.items() if k.startswith("seconds")}
-            row = {"triplets": float(end * length)} | found | seconds
+            seconds = {k: v + before.get(k, 0) for k, v in means.items() if k.startswith("seconds")}
+            row = {"triplets": float(end * length)} | means | seconds
             run.curve.append(row | self._validate(validation))
             snapshot.save_if_due(lambda: (self._progress(), {"curve": run.curve}))
         self._keep_factors()
@@ -134,18 +137,20 @@ class Bidirectional(Method):
         features, labels = self._rows(items)
         batches = {}
         for query, document in self._begin(features, run.seed):
-            rows, known = self.reservoirs[document].with_rows(features[document], labels[document])
-            if draws_triplets(labels[query], known):
+            rows, known_labels = self.reservoirs[document].with_rows(
+                features[document], labels[document]
+            )
+            if draws_triplets(labels[query], known_labels):
                 batches[query, document] = Batch(
-                    features[query], rows, make_sampler(labels[query], known)
+                    features[query], rows, make_sampler(labels[query], known_labels)
                 )
-        found = self._learn(batches, -(-triplets // self.options.triplets_per_query))
+        means = self._learn(batches, -(-triplets // self.options.triplets_per_query))
         for modality, reservoir in self.reservoirs.items():
             reservoir.add(features[modality], labels[modality])
-        return found
+        return means
 
     def state(self) -> dict[str, np.ndarray]:
-        """What `embed` needs, and what learning resumes from exactly."""
+        """Return what `embed` needs, and what learning resumes from exactly."""
         return self.arrays | {f"{PROGRESS}{k}": v for k, v in self._progress().items()}
 
     def restore(self, state: dict[str, np.ndarray], views: dict[str, View]) -> None:
@@ -155,12 +160,12 @@ class Bidirectional(Method):
         self.arrays = {k: v for k, v in state.items() if not k.startswith(PROGRESS)}
 
     def embed(self, modality: str, view: View) -> np.ndarray:
-        """Projections [x A_1 | x A_2] of the rows, (rows, 2 k)."""
+        """Return projections [x A_1 | x A_2] of the rows, (rows, 2 k)."""
         rows = self._scaled(modality, view)
         return rows @ self.arrays[f"{modality}.factors"]
 
     def score(self, queries: np.ndarray, gallery: np.ndarray, direction: Direction) -> np.ndarray:
-        """Bilinear scores (q, g) by the model of the direction."""
+        """Return bilinear scores (q, g) by the model of the direction."""
         first, second = direction
         forward = first < second or (first == second and self.intra_modal == "first")
         rank = queries.shape[1] // 2
@@ -168,24 +173,24 @@ class Bidirectional(Method):
         return queries[:, half] @ gallery[:, half].T
 
     def shown(self, embeddings: np.ndarray) -> np.ndarray:
-        """The half of the second direction, text to image: figure 6 of the paper."""
+        """Return the half of the second direction, text to image: figure 6 of the paper."""
         return np.hsplit(embeddings, 2)[1]
 
     def _forget(self) -> None:
-        """Begin anew."""
+        """Reset the state."""
         self.arrays: dict[str, np.ndarray] = {}
         self.learners: dict[Direction, Learner] = {}
         self.reservoirs: dict[str, Reservoir] = {}
-        self.progress: dict[str, np.ndarray] = {}  # of models that are not made yet
+        self.progress = {}  # of models that are not made yet
 
     def _rows(self, items: Split) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-        """Scaled rows and labels of both modalities."""
+        """Return scaled rows and labels of both modalities."""
         views = {name: items.two_views()[name] for name in sorted(items.views)}
         features = {name: self._features(name, view) for name, view in views.items()}
         return features, {name: items.labels[view.items] for name, view in views.items()}
 
     def _begin(self, features: dict[str, np.ndarray], seed: int) -> list[Direction]:
-        """Both directions; makes models and reservoirs where there are none yet."""
+        """Return both directions; make models and reservoirs where there are none yet."""
         first, second = features
         directions = [(first, second), (second, first)]
         for number, direction in enumerate(directions if not self.learners else []):
@@ -194,15 +199,15 @@ class Bidirectional(Method):
             learner = self._learner(direction, widths, np.random.default_rng([seed, number]))
             reservoir = Reservoir(np.random.default_rng([seed, number, 1]))
             for part, name in ((learner, "model"), (reservoir, "reservoir")):
-                if found := _named(f"{query}.{name}.", self.progress):
-                    part.restore(found)
+                if state := _named(f"{query}.{name}.", self.progress):
+                    part.restore(state)
             self.learners[direction], self.reservoirs[query] = learner, reservoir
         return directions
 
     def _learner(
         self, direction: Direction, widths: tuple[int, int], rng: np.random.Generator
     ) -> Learner:
-        """A new model, or one from the factors that were restored."""
+        """Make a new model, or one from the factors that were restored."""
         if f"{direction[0]}.factors" not in self.arrays:
             return self.start(widths, rng)
         halves = [np.hsplit(self.arrays[f"{name}.factors"], 2) for name in direction]
@@ -210,7 +215,7 @@ class Bidirectional(Method):
         return self.resume((query.astype(float), document.astype(float)), rng)
 
     def _features(self, modality: str, view: View) -> np.ndarray:
-        """Scaled rows; what the scaling needs is fitted on the first rows that come."""
+        """Return scaled rows; the first rows that come fit the scaling."""
         rows = view.vectors()
         if f"{modality}.mean" not in self.arrays:
             fitted = Preprocessing.fit(rows, self.options).state()
@@ -218,7 +223,7 @@ class Bidirectional(Method):
         return self._scaled(modality, view)
 
     def _scaled(self, modality: str, view: View) -> np.ndarray:
-        """Rows as they are learnt from."""
+        """Return the rows that are learnt from."""
         preprocessing = Preprocessing(self.options.scaling, _named(f"{modality}.", self.arrays))
         return preprocessing.transform(view.vectors())
 
@@ -227,32 +232,32 @@ class Bidirectional(Method):
         learning = {pair: self.learners[pair] for pair in batches}
         for pair, learner in learning.items():
             learner.learn(batches[pair], (0, 0))  # compiles, which is not learning
-        found, seconds = [], {}
+        means, seconds = [], {}
         for pair, learner in learning.items():
             start = time.thread_time()  # of the processor, so that other jobs do not count
-            found.append(learner.partial_fit(batches[pair], lists))
+            means.append(learner.partial_fit(batches[pair], lists))
             seconds[pair] = time.thread_time() - start
         self._keep_factors()
-        loss, violating = np.mean(found, axis=0) if found else (0.0, 0.0)
+        loss, violating = np.mean(means, axis=0) if means else (0.0, 0.0)
         row = {"loss": float(loss), "violating": float(violating), "seconds": sum(seconds.values())}
         return row | _by_direction("seconds", seconds)
 
     def _validate(self, validation: Split) -> dict[str, float]:
-        """mAP on the validation split: the mean of both directions, and of each."""
+        """Compute mAP on the validation split: the mean of both directions, and of each."""
         metrics = direction_metrics(self, pools(self, validation))
-        found = {pair: m["mAP"] for pair, m in metrics.items()}
-        row = {"validation": sum(found.values()) / len(found)}
-        return row | _by_direction("validation", found)
+        precisions = {pair: m["mAP"] for pair, m in metrics.items()}
+        row = {"validation": sum(precisions.values()) / len(precisions)}
+        return row | _by_direction("validation", precisions)
 
     def _progress(self) -> dict[str, np.ndarray]:
-        """Models, reservoirs, counts and random numbers, by query modality."""
-        found = {} if self.learners else dict(self.progress)
+        """Return models, reservoirs, counts and random numbers, by query modality."""
+        progress = {} if self.learners else dict(self.progress)
         for (query, _), learner in self.learners.items():
-            found |= {f"{query}.model.{k}": v for k, v in learner.state().items()}
+            progress |= {f"{query}.model.{k}": v for k, v in learner.state().items()}
         for query, reservoir in self.reservoirs.items():
             if reservoir.seen:
-                found |= {f"{query}.reservoir.{k}": v for k, v in reservoir.state().items()}
-        return found
+                progress |= {f"{query}.reservoir.{k}": v for k, v in reservoir.state().items()}
+        return progress
 
     def _keep_factors(self) -> None:
         """Store what `embed` and `state` need of the models."""
@@ -266,10 +271,10 @@ class Bidirectional(Method):
 
 
 def _by_direction(column: str, values: Mapping[Direction, float]) -> dict[str, float]:
-    """Columns of the learning curve, `<column> <query>-to-<document>`."""
+    """Return columns of the learning curve, `<column> <query>-to-<document>`."""
     return {f"{column} {query}-to-{document}": v for (query, document), v in values.items()}
 
 
 def _named(prefix: str, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The arrays whose names begin with a prefix, without it."""
+    """Return the arrays whose names begin with a prefix, without it."""
     return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}

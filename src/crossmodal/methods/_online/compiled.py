@@ -1,4 +1,4 @@
-"""How the kernels are compiled, and what they share."""
+"""Compilation of the kernels, and functions that they share."""
 
 import hashlib
 import os
@@ -12,7 +12,7 @@ from numba import config, njit
 
 HERE = Path(__file__).parent
 # numba's own variable, beside the sources, the user's cache: an image may have none of them
-PLACES = (
+PLACES: tuple[str | Path, ...] = (
     os.environ.get("NUMBA_CACHE_DIR", ""),
     HERE / "__pycache__",
     Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "crossmodal"),
@@ -43,7 +43,7 @@ compiled = njit(
 
 @compiled
 def dot(left: np.ndarray, right: np.ndarray) -> float:
-    """Inner product of two vectors of one length, in the precision of the left one."""
+    """Return the inner product of two vectors of one length, in the precision of the left one."""
     total = left.dtype.type(0)
     for i in range(len(left)):
         total += left[i] * right[i]
@@ -52,7 +52,7 @@ def dot(left: np.ndarray, right: np.ndarray) -> float:
 
 @compiled
 def expand(factor: np.ndarray, coordinates: np.ndarray) -> np.ndarray:
-    """Product (d,) of a matrix (d, k) with a k-vector."""
+    """Return the product (d,) of a matrix (d, k) with a k-vector."""
     result = np.empty(len(factor), factor.dtype)
     for i in range(len(factor)):
         result[i] = dot(factor[i], coordinates)
@@ -61,7 +61,7 @@ def expand(factor: np.ndarray, coordinates: np.ndarray) -> np.ndarray:
 
 @compiled
 def project(factor: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    """Product (k,) of a transposed matrix (d, k) with a d-vector."""
+    """Return the product (k,) of a transposed matrix (d, k) with a d-vector."""
     result = np.zeros(factor.shape[1], factor.dtype)
     for i in range(len(factor)):
         for j in range(len(result)):

@@ -67,6 +67,6 @@ class FullRank(Learner):
         super().__init__(Weights(weights), hyperparameters, rng)
 
     def factors(self) -> tuple[np.ndarray, np.ndarray]:
-        """W and the identity, in the order that makes them narrower."""
+        """Return W and the identity, in the order that makes them narrower."""
         p, q = self.model.weights.shape
         return (np.eye(p), self.model.weights.T) if p < q else (self.model.weights, np.eye(q))

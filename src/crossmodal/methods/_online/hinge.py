@@ -35,7 +35,7 @@ class Margin(NamedTuple):
 def adaptive_margin(
     difference: np.ndarray, plus: np.ndarray, minus: np.ndarray, margin: Margin
 ) -> float:
-    """Margin of two documents.
+    """Return the margin of two documents.
 
     Args:
         difference: Features of the positive less those of the negative, (d,).
@@ -60,7 +60,7 @@ def list_hinge(
     margin: Margin,
     ascent: np.ndarray,
 ) -> tuple[float, int]:
-    """Loss of the triplets of one query.
+    """Return the loss of the triplets of one query.
 
     Args:
         towards: W' x of the query, (d,): the score of a document is its inner product with this.

@@ -33,11 +33,11 @@ class Learner(ABC):
 
     @property
     def arrays(self) -> dict[str, np.ndarray]:
-        """The arrays of the model by name."""
+        """Return the arrays of the model by name."""
         return self.model._asdict()
 
     def state(self) -> dict[str, np.ndarray]:
-        """All that learning depends on: `restore` resumes from it exactly."""
+        """Return all that learning depends on; `restore` resumes from it exactly."""
         progress = {"lists": np.array(self.lists), "rng": random_state.to_array(self.rng)}
         return {name: array.copy() for name, array in self.arrays.items()} | progress
 
@@ -50,7 +50,7 @@ class Learner(ABC):
 
     @abstractmethod
     def factors(self) -> tuple[np.ndarray, np.ndarray]:
-        """A (p, k) and B (q, k) of the score x' A B' d."""
+        """Return A (p, k) and B (q, k) of the score x' A B' d."""
 
     def learn(self, batch: Batch, steps: tuple[int, int]) -> tuple[float, int, int]:
         """Draw lists number `steps[0]` to `steps[1] - 1` and learn from them.

@@ -15,7 +15,7 @@ from crossmodal.methods._online.triplets import Sampler, draw_list
 
 
 class Hyperparameters(NamedTuple):
-    """What the kernels need of a method's options.
+    """The options of a method that the kernels need.
 
     Args:
         step_size: eta > 0.
@@ -43,7 +43,7 @@ class Batch(NamedTuple):
 
 
 def respond(model: Any, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """W' x (q,) of a query x (p,), and what `ascend` needs of it."""
+    """Compute W' x (q,) of a query x (p,), and what `ascend` needs of it."""
     raise NotImplementedError
 
 
@@ -70,24 +70,24 @@ def learn(
     steps: tuple[int, int],
     hyperparameters: Hyperparameters,
 ) -> tuple[float, int, int]:
-    """See `Learner.learn`."""
+    """Learn from lists of triplets; see `Learner.learn`."""
     loss, violating, seen = 0.0, 0, 0
     pairs = np.empty((hyperparameters.triplets_per_query, 2), np.int64)
     x = np.empty_like(model[0][:, 0])
     ascent = np.empty(batch.documents.shape[1], x.dtype)
     for step in range(steps[0], steps[1]):
-        query, found = draw_list(batch.sampler, step, rng, pairs)
+        query, drawn = draw_list(batch.sampler, step, rng, pairs)
         x[:] = batch.queries[query]
         towards, image = respond(model, x)
         losses, violations = list_hinge(
             towards,
             batch.documents,
             batch.sampler.document_labels,
-            pairs[:found],
+            pairs[:drawn],
             hyperparameters.margin,
             ascent,
         )
         if violations > 0:
             ascend(model, hyperparameters.step_size, x, ascent, image)
-        loss, violating, seen = loss + losses, violating + violations, seen + found
+        loss, violating, seen = loss + losses, violating + violations, seen + drawn
     return loss, violating, seen

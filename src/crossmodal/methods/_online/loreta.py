@@ -161,7 +161,7 @@ class LowRank(Learner):
         rng: np.random.Generator,
         precision: type[np.floating] = np.float64,
     ) -> "LowRank":
-        """A model whose factors are drawn from N(0, 1).
+        """Make a model whose factors are drawn from N(0, 1).
 
         Args:
             widths: Dimensions of queries and documents.
@@ -182,7 +182,7 @@ class LowRank(Learner):
         return cls(query.astype(precision), document.astype(precision), hyperparameters, rng)
 
     def factors(self) -> tuple[np.ndarray, np.ndarray]:
-        """A and B."""
+        """Return A and B."""
         return self.model.query, self.model.document
 
     def begin_block(self) -> None:

@@ -46,7 +46,7 @@ class Preprocessing:
 
     @property
     def width(self) -> int:
-        """Number d' of columns of the rows that come out."""
+        """Return the number d' of columns of the rows that come out."""
         return (self.scaling.mean if self.components is None else self.components).shape[-1]
 
     def transform(self, features: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ import numpy as np
 
 
 def to_array(rng: np.random.Generator) -> np.ndarray:
-    """The generator's state, bytes of JSON, (length,) uint8."""
+    """Return the generator's state, bytes of JSON, (length,) uint8."""
     return np.frombuffer(json.dumps(rng.bit_generator.state).encode(), np.uint8).copy()
 
 

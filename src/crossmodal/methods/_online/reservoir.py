@@ -1,4 +1,4 @@
-"""A fixed number of the rows of a stream, each of them kept with the same probability.
+"""A fixed number of the rows of a stream, each with the same probability.
 
 Source: Vitter, Random sampling with a reservoir, ACM TOMS 11(1), 1985, algorithm R.
 """
@@ -14,11 +14,11 @@ class Reservoir:
     """Uniform sample of all rows that were added.
 
     Args:
-        rng: Decides what is kept.
+        rng: Draws the rows.
 
     Attributes:
-        rows: Features, (kept, d).
-        labels: Their labels, (kept, C) bool.
+        rows: Features, (n, d).
+        labels: Their labels, (n, C) bool.
         seen: Number of rows that were added.
     """
 
@@ -45,14 +45,14 @@ class Reservoir:
         self.seen += len(rows)
 
     def with_rows(self, rows: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Features and labels of what was kept, and of further rows behind it."""
+        """Return features and labels of the sample, and of further rows behind it."""
         if not len(self.rows):
             return rows, labels
-        known = np.pad(self.labels, ((0, 0), (0, labels.shape[1] - self.labels.shape[1])))
-        return np.concatenate([self.rows, rows]), np.concatenate([known, labels])
+        padded = np.pad(self.labels, ((0, 0), (0, labels.shape[1] - self.labels.shape[1])))
+        return np.concatenate([self.rows, rows]), np.concatenate([padded, labels])
 
     def state(self) -> dict[str, np.ndarray]:
-        """All that later rows depend on: `restore` resumes from it exactly."""
+        """Return all that later rows depend on; `restore` resumes from it exactly."""
         seen, rng = np.array(self.seen), random_state.to_array(self.rng)
         return {"rows": self.rows, "labels": self.labels, "seen": seen, "rng": rng}
 

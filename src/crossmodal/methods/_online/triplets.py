@@ -18,7 +18,7 @@ SETS_PER_BLOCK = 1024
 
 
 class Sampler(NamedTuple):
-    """What one direction draws its triplets from; `make_sampler` makes it.
+    """The labels and lists that one direction draws its triplets from; see `make_sampler`.
 
     Args:
         queries: Rows of the queries that have both a positive and a negative, (m,).
@@ -62,12 +62,12 @@ def make_sampler(query_labels: np.ndarray, document_labels: np.ndarray) -> Sampl
 
 
 def draws_triplets(query_labels: np.ndarray, document_labels: np.ndarray) -> bool:
-    """Whether any query has both a positive and a negative; labels as for `make_sampler`."""
+    """Return whether any query has a positive and a negative; labels as for `make_sampler`."""
     return bool(_usable(query_labels, document_labels[document_labels.any(axis=1)]).any())
 
 
 def _usable(query_labels: np.ndarray, document_labels: np.ndarray) -> np.ndarray:
-    """Whether each query shares a label with some document and none with another, (queries,)."""
+    """Return which queries share a label with some document and none with another, (queries,)."""
     sets, which = np.unique(query_labels, axis=0, return_inverse=True)
     others = np.unique(document_labels, axis=0).astype(np.float32).T  # (C, distinct sets)
     usable = np.zeros(len(sets), bool)
@@ -80,7 +80,7 @@ def _usable(query_labels: np.ndarray, document_labels: np.ndarray) -> np.ndarray
 
 @compiled
 def shared(left: np.ndarray, right: np.ndarray) -> int:
-    """Number of labels that two rows have in common."""
+    """Return the number of labels that two rows have in common."""
     count = 0
     for c in range(len(left)):
         count += left[c] & right[c]
@@ -89,7 +89,7 @@ def shared(left: np.ndarray, right: np.ndarray) -> int:
 
 @compiled
 def _draw_member(sampler: Sampler, labels: np.ndarray, rng: np.random.Generator) -> int:
-    """A document, drawn in proportion to the number of `labels` it has."""
+    """Draw a document in proportion to the number of `labels` it has."""
     total = 0
     for c in range(len(labels)):
         if labels[c]:
@@ -108,7 +108,7 @@ def _draw_member(sampler: Sampler, labels: np.ndarray, rng: np.random.Generator)
 def draw_triplet(
     sampler: Sampler, query: int, strict: bool, rng: np.random.Generator
 ) -> tuple[int, int]:
-    """Rows of a positive and a negative, uniform over all such pairs of documents.
+    """Draw a positive and a negative, uniformly over all such pairs of documents.
 
     One of the two shares a label, so it is drawn from the label's lists; the other is any document.
 
@@ -151,15 +151,15 @@ def draw_list(
         pairs: Receives rows of positives and negatives, (J, 2) int64.
 
     Returns:
-        Row of the query, and how many triplets were found; the rest of `pairs` is undefined.
+        Row of the query, and how many triplets were drawn; the rest of `pairs` is undefined.
     """
     length = len(pairs)
     strict = length // 2 if length > 1 else step % 2
     query = sampler.queries[rng.integers(0, len(sampler.queries))]
-    found = 0
+    drawn = 0
     for j in range(length):
         positive, negative = draw_triplet(sampler, query, j < strict, rng)
         if positive >= 0:
-            pairs[found, 0], pairs[found, 1] = positive, negative
-            found += 1
-    return query, found
+            pairs[drawn, 0], pairs[drawn, 1] = positive, negative
+            drawn += 1
+    return query, drawn

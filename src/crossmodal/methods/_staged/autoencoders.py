@@ -24,8 +24,9 @@ class PretrainingOptions(Strict):
 
 
 class Autoencoder(nn.Module):
-    """h = z(s(W x + b)), x^ = W' h + c, with untied weights; z are z-scores by statistics of
-    batches, so that what reads a code reads it scaled.
+    """An autoencoder h = z(s(W x + b)), x^ = W' h + c, with untied weights.
+
+    z are z-scores by statistics of batches, so that later layers read codes scaled.
 
     Args:
         width: Number of inputs.
@@ -40,7 +41,7 @@ class Autoencoder(nn.Module):
         self.decode = linear(units, width)
 
     def loss(self, x: torch.Tensor, noise: float) -> torch.Tensor:
-        """Error of reconstructing x (b, width) with a fraction `noise` of it set to zero."""
+        """Return the error of reconstructing x (b, width) with a share `noise` of it set to 0."""
         return squared_error(self.decode(self.encode(dropout(x, noise))), x)
 
 
@@ -61,13 +62,13 @@ class DenoisingStack(nn.Module):
         self.layers = nn.ModuleList(Autoencoder(a, b) for a, b in pairwise(widths))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """The last code (b, units)."""
+        """Return the last code (b, units)."""
         for layer in self.layers:
             x = layer.encode(x)
         return x
 
     def loss(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Sum of the layers' reconstruction errors, and the last code (b, units)."""
+        """Return the sum of the layers' reconstruction errors, and the last code (b, units)."""
         losses = []
         for layer in self.layers:
             losses.append(layer.loss(x, self.noise))
@@ -94,11 +95,11 @@ class DenoisingStacks(Stage):
         self.stacks = nn.ModuleDict(stacks)
 
     def encode(self, modality: str, x: torch.Tensor) -> torch.Tensor:
-        """The last codes (n, units)."""
+        """Return the last codes (n, units)."""
         return self.stacks[modality](x)
 
     def loss(self, x: Vectors, labels: torch.Tensor) -> torch.Tensor:
-        """Sum of both stacks' reconstruction errors."""
+        """Return the sum of both stacks' reconstruction errors."""
         return sum(self.stacks[m].loss(rows)[0] for m, rows in x.items())
 
 
@@ -121,11 +122,11 @@ class BimodalAutoencoder(nn.Module):
         self.head = linear(units, classes) if classes else None
 
     def code(self, x: Vectors) -> torch.Tensor:
-        """h (b, units) from the given modalities."""
+        """Return the code h (b, units) of the given modalities."""
         return torch.sigmoid(sum(self.encoders[m](rows) for m, rows in x.items()) + self.bias)
 
     def loss(self, x: Vectors, labels: torch.Tensor) -> torch.Tensor:
-        """Mean over the rows (x_1, 0), (0, x_2) and (x_1, x_2), which all reconstruct both.
+        """Return the mean over (x_1, 0), (0, x_2) and (x_1, x_2), which all reconstruct both.
 
         Errors are means over features, on the scale of the label head's cross-entropy.
         """

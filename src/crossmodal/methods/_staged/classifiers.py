@@ -48,13 +48,13 @@ class Classifiers(Stage):
         self.heads = nn.ModuleDict({m: linear(u[-1], classes) for m, u in layers.items()})
 
     def encode(self, modality: str, x: torch.Tensor) -> torch.Tensor:
-        """The last hidden layer (n, units)."""
+        """Return the last hidden layer (n, units)."""
         return self.branches[modality](x)
 
     def logits(self, modality: str, x: torch.Tensor) -> torch.Tensor:
-        """Logarithms of the class posteriors (n, C), up to a constant per row."""
+        """Return logarithms of the class posteriors (n, C), up to a constant per row."""
         return self.heads[modality](self.branches[modality](x))
 
     def loss(self, x: Vectors, labels: torch.Tensor) -> torch.Tensor:
-        """Sum of both cross-entropies."""
+        """Return the sum of both cross-entropies."""
         return sum(cross_entropy(self.logits(m, rows), labels) for m, rows in x.items())

@@ -55,11 +55,11 @@ class CorrespondenceAutoencoder(Stage):
         )
 
     def encode(self, modality: str, x: torch.Tensor) -> torch.Tensor:
-        """h (n, units)."""
+        """Return codes h (n, units)."""
         return torch.sigmoid(self.encoders[modality](x))
 
     def loss(self, x: Vectors, labels: torch.Tensor) -> torch.Tensor:
-        """L, a mean over the pairs."""
+        """Return L, a mean over the pairs."""
         codes = {m: self.encode(m, rows) for m, rows in x.items()}
         reconstruction = sum(
             squared_error(self.decoders[m][m](codes[m]), rows) for m, rows in x.items()

@@ -17,7 +17,7 @@ from torch import nn
 from crossmodal.data.learnable import require_labels
 from crossmodal.data.split import Split, View
 from crossmodal.device import device, to_device
-from crossmodal.learning.method import VECTORS, Run, Takes
+from crossmodal.learning.method import VECTORS, Run
 from crossmodal.learning.scaling import Kind, ScalingLayer, ScalingOptions
 from crossmodal.plugin import Count, NotNegative, Positive
 from crossmodal.training.gradient import GradientMethod, shuffled_batches
@@ -62,11 +62,11 @@ class Stage(nn.Module, ABC):
 
     @abstractmethod
     def encode(self, modality: str, x: torch.Tensor) -> torch.Tensor:
-        """Outputs (n, k) for scaled inputs (n, width)."""
+        """Return outputs (n, k) for scaled inputs (n, width)."""
 
     @abstractmethod
     def loss(self, x: Vectors, labels: torch.Tensor) -> torch.Tensor:
-        """Loss of a batch.
+        """Return the loss of a batch.
 
         Args:
             x: Scaled inputs (b, width) of each modality.
@@ -79,7 +79,7 @@ class Stage(nn.Module, ABC):
             self.scalers[modality].fit(rows)
 
     def forward(self, modality: str, x: torch.Tensor) -> torch.Tensor:
-        """Outputs (n, k) for inputs (n, width)."""
+        """Return outputs (n, k) for inputs (n, width)."""
         return self.encode(modality, self.scalers[modality](x))
 
 
@@ -92,37 +92,38 @@ class StagedMethod(GradientMethod):
     """
 
     task = "category"
+    network: nn.ModuleDict
     supervised: ClassVar[bool]
     classes: int
-    Options = StagedOptions
+    options: TrainingOptions
 
     @abstractmethod
     def stages(self, widths: dict[str, int]) -> list[Stage]:
-        """The stages, freshly initialised, for views of these widths."""
+        """Return the stages, freshly initialised, for views of these widths."""
 
     def readout(self, modalities: Iterable[str]) -> nn.Module | None:
-        """A module fitted to the training codes after each epoch of the last stage; or None."""
+        """Return a module that is fitted to the codes after each epoch of the last stage."""
         return None
 
-    @property
-    def takes(self) -> Takes:
-        """Vectors of the modalities whose layers are given, where layers are options."""
+    def __init__(self, **options: object) -> None:
+        super().__init__(**options)
+        # the modalities whose layers are given, where layers are options
         layers = [value for _, value in self.options if isinstance(value, dict) and value]
-        return {m: shapes for m, shapes in VECTORS.items() if all(m in given for given in layers)}
+        self.takes = {m: s for m, s in VECTORS.items() if all(m in given for given in layers)}
 
     @property
+    @abstractmethod
     def stage_epochs(self) -> tuple[int, ...]:
-        """Epochs of each stage; by default there is one stage."""
-        return (self.options.epochs,)
+        """Return the epochs of each stage."""
 
     @property
     def epochs(self) -> int:
-        """Passes over the training split, in all stages together."""
+        """Return passes over the training split, in all stages together."""
         return sum(self.stage_epochs)
 
     @property
     def schedule(self) -> Schedule:
-        """One phase of all stages."""
+        """Return one phase of all stages."""
         return Schedule((Phase(self.epochs, self.options.learning_rate),))
 
     def fit(self, train: Split, validation: Split, run: Run) -> None:
@@ -135,7 +136,7 @@ class StagedMethod(GradientMethod):
         super().fit(train, validation, run)
 
     def build(self, views: dict[str, View]) -> nn.Module:
-        """All stages, and the readout."""
+        """Build all stages, and the readout."""
         widths = {m: view.vectors().shape[1] for m, view in views.items()}
         network = nn.ModuleDict({"stages": nn.ModuleList(self.stages(widths))})
         if readout := self.readout(widths):
@@ -143,35 +144,35 @@ class StagedMethod(GradientMethod):
         return network
 
     def optimizer(self) -> torch.optim.Optimizer:
-        """Adam."""
+        """Return Adam."""
         return torch.optim.Adam(self.parameter_groups(), self.options.learning_rate, fused=True)
 
     def parameter_groups(self) -> list[dict[str, Any]]:
-        """Weights, with weight decay, and biases, without."""
+        """Return weights, with weight decay, and biases, without."""
         parameters = list(self.network.parameters())
         weights = [p for p in parameters if p.ndim > 1]
         biases = [p for p in parameters if p.ndim == 1]
         return [{"params": weights, "weight_decay": self.options.weight_decay}, {"params": biases}]
 
     def place(self, train: Split) -> None:
-        """Pairs and labels on the device."""
+        """Place pairs and labels on the device."""
         views = train.two_views()
         items, rows = train.pairs()
         labels = train.labels[items].astype(np.float32)  # (m, C)
-        kept = np.arange(len(items))
+        chosen = np.arange(len(items))
         if self.supervised:
             require_labels(train)
-            kept = np.flatnonzero(labels.any(axis=1))
-        counts = labels[kept].sum(axis=1, keepdims=True)
-        self.labels = torch.from_numpy(labels[kept] / counts.clip(min=1)).to(device())
+            chosen = np.flatnonzero(labels.any(axis=1))
+        counts = labels[chosen].sum(axis=1, keepdims=True)
+        self.labels = torch.from_numpy(labels[chosen] / counts.clip(min=1)).to(device())
         self.inputs = {
-            m: torch.from_numpy(v.taken(rows[m][kept])).to(device()) for m, v in views.items()
+            m: torch.from_numpy(v.taken(rows[m][chosen])).to(device()) for m, v in views.items()
         }
         self.stage = 0
         self.network["stages"][0].fit(self.inputs)
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterable[torch.Tensor]:
-        """Shuffled pairs (b,); after each epoch of the last stage the readout is fitted."""
+        """Return shuffled pairs (b,); fit the readout after each epoch of the last stage."""
         ends = np.cumsum(self.stage_epochs)
         self._enter(int(np.searchsorted(ends, epoch, side="right")))
         left = (ends[self.stage] - epoch) / self.stage_epochs[self.stage]
@@ -184,13 +185,13 @@ class StagedMethod(GradientMethod):
             self.network["readout"].fit(self._outputs())
 
     def loss(self, batch: torch.Tensor) -> torch.Tensor:
-        """Loss of the current stage on a batch of pairs (b,)."""
+        """Return the loss of the current stage on a batch of pairs (b,)."""
         stage = self.network["stages"][self.stage]
         x = {m: stage.scalers[m](rows[batch]) for m, rows in self.inputs.items()}
         return stage.loss(x, self.labels[batch])
 
     def may_keep(self, epoch: int) -> bool:
-        """Those of the last stage: before it the codes come from layers that have learnt nothing.
+        """Return whether the last stage learns: before it the codes come from untrained layers.
 
         Args:
             epoch: Index of the epoch.
@@ -198,11 +199,11 @@ class StagedMethod(GradientMethod):
         return epoch >= self.epochs - self.stage_epochs[-1]
 
     def log(self) -> dict[str, float]:
-        """Index of the stage, from 0."""
+        """Return the index of the stage, from 0."""
         return {"stage": self.stage}
 
     def encode(self, modality: str, view: View) -> Iterable[torch.Tensor]:
-        """Codes (rows, k) of the last stage."""
+        """Return codes (rows, k) of the last stage."""
         for start in range(0, len(view.items), ROWS):
             rows = view.vectors()[start : start + ROWS].astype(np.float32)
             x = torch.from_numpy(rows).to(device())
@@ -211,7 +212,7 @@ class StagedMethod(GradientMethod):
             yield self.network["readout"](modality, x) if "readout" in self.network else x
 
     def state(self) -> dict[str, np.ndarray]:
-        """Weights of the network and the number of classes."""
+        """Return the weights of the network and the number of classes."""
         return super().state() | {"classes": np.array(self.classes)}
 
     def restore(self, state: dict[str, np.ndarray], views: dict[str, View]) -> None:
@@ -227,7 +228,7 @@ class StagedMethod(GradientMethod):
             self.network["stages"][self.stage].fit(self.inputs)
 
     def _outputs(self) -> Vectors:
-        """Outputs (n, k) of the current stage for all training pairs."""
+        """Return outputs (n, k) of the current stage for all training pairs."""
         self.network.eval()
         stage = self.network["stages"][self.stage]
         with torch.no_grad():
@@ -235,3 +236,14 @@ class StagedMethod(GradientMethod):
                 m: torch.cat([stage(m, part) for part in rows.split(ROWS)])
                 for m, rows in self.inputs.items()
             }
+
+
+class SingleStageMethod(StagedMethod):
+    """A staged method with one stage, whose length is the option `epochs`."""
+
+    options: StagedOptions
+
+    @property
+    def stage_epochs(self) -> tuple[int, ...]:
+        """Return the epochs of the stage."""
+        return (self.options.epochs,)

@@ -29,25 +29,26 @@ class StandardisedMethod(StagedMethod):
     """A staged method with the options `steps` and `score_norm`."""
 
     Options = StandardisedOptions
+    options: StandardisedOptions
 
     @property
     @abstractmethod
     def code_width(self) -> int:
-        """Size k of the codes of the last stage."""
+        """Return the size k of the codes of the last stage."""
 
     @property
     @abstractmethod
     def stage_steps(self) -> tuple[int, ...]:
-        """Steps of each stage."""
+        """Return the steps of each stage."""
 
     @property
     def stage_epochs(self) -> tuple[int, ...]:
-        """Passes over the training pairs that have these steps."""
+        """Return passes over the training pairs that have these steps."""
         steps_of_a_pass = max(1, len(self.labels) // self.options.batch)
         return tuple(math.ceil(steps / steps_of_a_pass) for steps in self.stage_steps)
 
     def readout(self, modalities: Iterable[str]) -> nn.Module | None:
-        """Z-scores by training statistics, if `score_norm` asks for them."""
+        """Return z-scores by training statistics, if `score_norm` asks for them."""
         wanted = self.options.score_norm == "train_z"
         return Standardised(modalities, self.code_width) if wanted else None
 
@@ -70,5 +71,5 @@ class Standardised(nn.Module):
             self.scalers[modality].fit(rows)
 
     def forward(self, modality: str, codes: Tensor) -> Tensor:
-        """Z-scores (n, width)."""
+        """Return z-scores (n, width)."""
         return self.scalers[modality](codes)
