@@ -38,7 +38,7 @@ def test_squares_are_those_of_the_features(pictures):
     assert torch.equal(pictures.squares(rows), torch.stack(expected))
 
 
-def test_random_crops_are_parts_of_their_image_and_mirrored_half_of_the_time(pictures):
+def test_random_crops_parts_of_their_image_half_mirrored(pictures):
     rows = np.tile([2, 0, 1], 10)
     found = pictures.random_crops(rows, seed=0, mirror=True).permute(0, 3, 1, 2).float()
     assert found.shape == (30, 3, 224, 224)
@@ -55,7 +55,7 @@ def test_random_crops_are_parts_of_their_image_and_mirrored_half_of_the_time(pic
     assert (unmirrored[:, :, -1].mean(1) > unmirrored[:, :, 0].mean(1)).all()
 
 
-def test_random_crops_follow_the_seed_alone_and_leave_the_generator_as_it_was(pictures):
+def test_random_crops_of_the_seed_alone(pictures):
     rows, before = np.array([0, 1, 2, 1]), torch.random.get_rng_state()
     first, again, other = (pictures.random_crops(rows, seed, mirror=True) for seed in (3, 3, 4))
     assert torch.equal(first, again)

@@ -56,7 +56,7 @@ def test_arrays_are_not_written_as_text(folder):
     assert not any(str(value) in (folder[0] / "model.json").read_text() for value in STATISTICS)
 
 
-def test_sequences_are_known_by_the_shape_and_type_of_their_steps(tmp_path, folder):
+def test_sequences_round_trip_shape_and_type(tmp_path, folder):
     _, method, split = folder
     clips = Ragged.concatenate([np.zeros((2, 40), np.float16)])
     views = {"speech": View(clips, np.zeros(1, int), ["clip"], {}), "text": split.views["text"]}

@@ -56,7 +56,7 @@ def test_collapse_is_a_minimum(modalities):
     torch.testing.assert_close(rows.grad, torch.zeros_like(rows))
 
 
-def test_without_temperature_a_reconstruction_is_the_mean_of_the_other_modality(batch):
+def test_reconstruction_without_temperature_is_the_mean(batch):
     first, second = batch
     torch.testing.assert_close(reconstruct(first, second, 0.0)[3], second.mean(0))
     # the second round exchanges the means again

@@ -121,7 +121,7 @@ def test_constant_scores_give_the_margin_twice_for_every_pair(hardest, margin, l
     assert found.item() == pytest.approx(loss)
 
 
-def test_the_hardest_are_found_by_loops_over_anchors_and_negatives(hardest, batch):
+def test_hardest_equals_loops_over_anchors_and_negatives(hardest, batch):
     scores, _, negatives = batch
     found = hardest_ranking_loss(scores, 0.4, negatives, hardest)
     assert found.item() == pytest.approx(looped_hardest(scores, 0.4, negatives, hardest))
@@ -135,7 +135,7 @@ def test_separated_pairs_have_no_hard_negatives(hardest):
     assert (scores.grad == 0).all()
 
 
-def test_the_hardest_cost_at_most_the_sum_and_the_same_for_two_pairs(hardest, batch):
+def test_hardest_at_most_the_sum_and_equal_for_two_pairs(hardest, batch):
     scores, _, negatives = batch
     found = hardest_ranking_loss(scores, 0.4, negatives, hardest)
     assert 0 < found < ranking_loss(scores, 0.4, negatives)
@@ -144,7 +144,7 @@ def test_the_hardest_cost_at_most_the_sum_and_the_same_for_two_pairs(hardest, ba
     torch.testing.assert_close(found, ranking_loss(two, 0.4))
 
 
-def test_the_hardest_ignore_the_order_of_the_pairs_and_of_the_modalities(hardest, batch):
+def test_hardest_invariant_to_order_of_pairs_and_modalities(hardest, batch):
     scores, _, negatives = batch
     expected = hardest_ranking_loss(scores, 0.4, negatives, hardest)
     order = torch.tensor([3, 0, 6, 1, 5, 2, 4])
@@ -152,7 +152,7 @@ def test_the_hardest_ignore_the_order_of_the_pairs_and_of_the_modalities(hardest
         torch.testing.assert_close(hardest_ranking_loss(s, 0.4, n, hardest), expected)
 
 
-def test_gradients_of_the_hardest_are_those_of_finite_differences(hardest, batch):
+def test_hardest_gradients_equal_finite_differences(hardest, batch):
     scores, _, negatives = batch
     scores.requires_grad_()
     assert torch.autograd.gradcheck(
@@ -222,7 +222,7 @@ def test_equal_similarities_cost_a_margin_for_each_negative():
     assert ranking_loss(torch.full((32, 32), 0.3), 0.2).item() == pytest.approx(396.8, rel=1e-5)
 
 
-def test_exchange_of_the_modalities_does_not_change_the_ranking_but_that_of_one_does(batch):
+def test_ranking_invariant_to_exchange_of_both_modalities(batch):
     scores, _, _ = batch
     torch.testing.assert_close(ranking_loss(scores, 0.2), ranking_loss(scores.T, 0.2))
     order = torch.tensor([3, 0, 6, 1, 4, 2, 5])

@@ -62,7 +62,7 @@ def test_gradients_of_bigru_are_those_of_pytorch(layers):
         torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-14)
 
 
-def test_batches_of_similar_length_have_every_row_once_and_little_padding(rng):
+def test_similar_lengths_every_row_once_and_little_padding(rng):
     lengths = rng.integers(100, 500, 1000)
     batches = list(batches_of_similar_length(lengths, 16, rng))
     assert sorted(np.concatenate(batches)) == list(range(1000))

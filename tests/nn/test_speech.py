@@ -5,7 +5,7 @@ import torch
 from crossmodal.nn.speech import NETWORKS, SpeechEncoder, SpeechSteps
 
 
-def test_two_recurrent_layers_have_the_published_number_of_parameters():
+def test_two_recurrent_layers_parameters_as_published():
     encoder = SpeechEncoder(
         "davenet", dims=1024, width=1.0, recurrent_layers=2, reads_padding=False
     )

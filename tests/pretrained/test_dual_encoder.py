@@ -65,7 +65,7 @@ def test_images_are_prepared_as_the_file_says(encoder):
     np.testing.assert_allclose(found[0].permute(1, 2, 0), expected, atol=1e-5)
 
 
-def test_a_model_with_a_sigmoid_loss_has_another_pooling_and_a_bias(tmp_path):
+def test_sigmoid_loss_model_other_pooling_and_bias(tmp_path):
     """As SigLIP is laid out, with open_clip's own tokenizer."""
     siglip = MODEL | {"custom_text": True, "init_logit_bias": -10.0}
     siglip["text_cfg"] = TEXT | {"no_causal_mask": True, "pool_type": "last", "proj_bias": True}

@@ -76,7 +76,7 @@ def test_a_clip_has_at_least_a_frame(samples):
 
 
 @pytest.mark.usefixtures("small")
-def test_random_weights_are_those_of_the_seed_and_touch_no_other_draw():
+def test_random_weights_of_the_seed_alone():
     torch.manual_seed(5)
     first = make_network("wav2vec2_base", None, seed=0).state_dict()
     drawn = torch.rand(1)

@@ -177,7 +177,7 @@ def test_a_stopped_run_remembers_its_best_epoch(splits, tmp_path, monkeypatch):
     assert_same(method.state(), seen[1])
 
 
-def test_a_group_of_parameters_may_learn_at_a_multiple_of_the_rate(splits):
+def test_parameter_group_learns_at_a_multiple_of_the_rate(splits):
     made = []
 
     def optimizer(parameters):
@@ -226,7 +226,7 @@ def test_a_loss_that_is_no_number_stops_the_run(splits, value):
         method.fit(*splits, Run(0, label="mine"))
 
 
-def test_weights_that_leave_the_numbers_in_the_last_step_stop_the_run(splits):
+def test_divergence_in_the_last_step_detected(splits):
     method = Tiny()
     rate = method.learning_rate_at
     method.learning_rate_at = lambda epoch, step: np.inf if epoch == 1 else rate(epoch, step)
@@ -244,7 +244,7 @@ def test_an_epoch_without_batches_stops_the_run(splits):
         method.fit(*splits, Run(0))
 
 
-def test_learning_rate_is_asked_for_every_epoch_and_step_and_used(splits):
+def test_learning_rate_of_each_epoch_and_step(splits):
     used = []
 
     class Recording(torch.optim.SGD):
@@ -328,7 +328,7 @@ def test_a_phase_inherits_the_best_score_and_the_count_of_epochs(splits, monkeyp
     assert_same(method.state(), seen[best])
 
 
-def test_a_phase_begins_with_the_best_weights_a_new_optimizer_and_step_0(splits, monkeypatch):
+def test_phase_begins_with_best_weights_and_step_0(splits, monkeypatch):
     seen = phased(monkeypatch, [FIRST, FIRST])
     begun = []
 

@@ -1,14 +1,15 @@
-"""From encoded images to the crops that a network sees.
+"""Crops of encoded images, as a network sees them.
 
 An image is resized to a square, of which the network sees a slightly smaller part: the centre, or
 ten crops, which are the centre, the four corners, and their mirror images.
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
+from PIL.Image import Image
 from torch import Tensor
 from torch.nn.functional import interpolate
 
@@ -21,7 +22,7 @@ SCALES, RATIOS = (0.08, 1.0), (3 / 4, 4 / 3)  # of random crops: share of the ar
 
 @dataclass(frozen=True)
 class Preparation:
-    """How images are prepared for a network; by default as for torchvision's.
+    """Preparation of images for a network; by default as for torchvision's.
 
     Args:
         side: Side of the square that an image is resized to, in pixels.
@@ -56,9 +57,8 @@ class Preparation:
             image = image.crop((left, top, left + short, top + short))
         return self._resize(image, self.side)
 
-    def random_crop(self, image: Any) -> Tensor:
-        """A random part of an image, (crop, crop, 3) uint8 RGB, as torchvision draws it for
-        training.
+    def random_crop(self, image: Image) -> Tensor:
+        """Draw a part of an image as torchvision does for training, (crop, crop, 3) uint8 RGB.
 
         Args:
             image: In mode RGB.
@@ -94,8 +94,8 @@ class Preparation:
         pixels = images.flatten(2).float().div_(255).sub_(mean).div_(deviation)  # (n, h, 3 w)
         return pixels.unflatten(2, (width, 3)).permute(0, 3, 1, 2)
 
-    def _resize(self, image: Any, side: int) -> Tensor:
-        """The image as a square, (side, side, 3)."""
+    def _resize(self, image: Image, side: int) -> Tensor:
+        """Resize an image to a square, (side, side, 3)."""
         pixels = torch.from_numpy(np.array(image))[None].permute(0, 3, 1, 2)  # (1, 3, h, w)
         # the pixels of Pillow's own filters, in a third of its time
         resized = interpolate(pixels, (side, side), mode=self.interpolation, antialias=True)

@@ -1,7 +1,6 @@
 """Batches of pixels that worker processes prepare while the device computes."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 import torch
 from torch.utils.data import DataLoader, Dataset
@@ -12,19 +11,19 @@ AHEAD = 2  # batches that each worker prepares before they are asked for
 
 
 class _Requests(Dataset):
-    """A dataset whose indices are requests: what `prepare` makes of each."""
+    """A dataset whose indices are requests, the arguments of `prepare`."""
 
     def __init__(self, prepare: Callable[..., torch.Tensor]) -> None:
         self.prepare = prepare
 
-    def __getitem__(self, request: tuple[Any, ...]) -> torch.Tensor:
+    def __getitem__(self, request: tuple[object, ...]) -> torch.Tensor:
         return self.prepare(*request)
 
 
 def prefetched(
-    prepare: Callable[..., torch.Tensor], requests: Sequence[tuple[Any, ...]], workers: int
+    prepare: Callable[..., torch.Tensor], requests: Sequence[tuple[object, ...]], workers: int
 ) -> Iterable[torch.Tensor]:
-    """What a function makes of each request, in order, in pinned memory where a GPU waits for it.
+    """Yield the result of each request, in order, in pinned memory where a GPU waits for it.
 
     Args:
         prepare: Its result must depend only on its arguments.

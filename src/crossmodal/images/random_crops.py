@@ -26,7 +26,7 @@ class Pictures:
         return len(self.files)
 
     def squares(self, rows: np.ndarray) -> torch.Tensor:
-        """The middle square of each image, (b, side, side, 3) uint8 RGB.
+        """Return the middle square of each image, (b, side, side, 3) uint8 RGB.
 
         Args:
             rows: Which images, (b,).
@@ -37,7 +37,7 @@ class Pictures:
         return torch.stack([self.preparation.square(*self._file(row), "short") for row in rows])
 
     def random_crops(self, rows: np.ndarray, seed: int, mirror: bool) -> torch.Tensor:
-        """A random part of each image, (b, crop, crop, 3) uint8 RGB.
+        """Draw a part of each image, (b, crop, crop, 3) uint8 RGB.
 
         Args:
             rows: Which images, (b,).
@@ -55,5 +55,5 @@ class Pictures:
         return torch.where(flipped[:, None, None, None], cut.flip(2), cut)
 
     def _file(self, row: int) -> tuple[bytes, str]:
-        """Content of a file, and its name in messages."""
+        """Return the content of a file, and its name in messages."""
         return self.files[row].tobytes(), f"image {self.ids[row]!r}"

@@ -1,10 +1,10 @@
 """Images and spoken captions: the clips' encoder, and what the views must be."""
 
 from collections.abc import Callable, Collection
+from typing import Generic, TypeVar
 
 import numpy as np
 import torch
-from torch import nn
 
 from crossmodal.data.feature import Shape
 from crossmodal.data.feature_file import Ragged
@@ -16,20 +16,21 @@ from crossmodal.nn.sequences import Sequences
 from crossmodal.training.image_encoder import ROWS, ImageEncoder, ImageFiles, ImageRows
 
 Embed = Callable[[Sequences, np.ndarray], torch.Tensor]
+Output = TypeVar("Output")
 
 
-class ClipEncoder:
+class ClipEncoder(Generic[Output]):
     """A network that reads clips, and how they are cut and padded for it.
 
     Args:
         options: Options of the method.
 
     Attributes:
-        network: From frames (b, t, bins) and their counts (b,) to what the method needs.
+        network: A function of frames (b, t, bins) and their counts (b,).
         clips: Those of the training split.
     """
 
-    network: nn.Module
+    network: Callable[[torch.Tensor, torch.Tensor], Output]
     clips: Sequences
 
     def __init__(self, options: SpeechImageOptions) -> None:
@@ -39,9 +40,7 @@ class ClipEncoder:
         """Keep the training clips."""
         self.clips = self._open(view)
 
-    def __call__(
-        self, clips: Sequences, rows: np.ndarray, size: int | None = None
-    ) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
+    def __call__(self, clips: Sequences, rows: np.ndarray, size: int | None = None) -> Output:
         """Encode some clips; see `pad`."""
         return self.network(*self.pad(clips, rows, size))
 
@@ -62,9 +61,7 @@ class ClipEncoder:
         return int(self._padded(clips.lengths[rows]).max())
 
     def embed(self, view: View, embed: Embed) -> torch.Tensor:
-        """Embed a view's clips; those padded to the same size go together, so that none depends on
-        the others.
-        """
+        """Embed a view's clips; none depends on the others, as batches are of one padded size."""
         clips = self._open(view)
         sizes = self._padded(clips.lengths)
         order = np.argsort(sizes, kind="stable")

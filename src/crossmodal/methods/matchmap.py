@@ -42,12 +42,14 @@ from crossmodal.nn.sequences import Sequences
 from crossmodal.nn.speech import SpeechSteps
 from crossmodal.pretrained import backbones
 from crossmodal.training.gradient import GradientMethod
-from crossmodal.training.image_encoder import ImageFiles
+from crossmodal.training.image_encoder import ImageFiles, ImageRows
 from crossmodal.training.pairs import Batch, draw_pairs
 from crossmodal.training.schedule import Phase, Schedule
 
 MOMENTUM = 0.9
 WEIGHT_DECAY = 5e-7
+
+Steps = tuple[torch.Tensor, torch.Tensor]  # of clips, and their counts
 
 
 class Matchmap(GradientMethod):
@@ -94,7 +96,7 @@ class Matchmap(GradientMethod):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.images = image_encoder(self.options, mirrors=False)  # as in the released code
-        self.speech = ClipEncoder(self.options)
+        self.speech: ClipEncoder[Steps] = ClipEncoder(self.options)
         self.takes = shapes_taken(self.options, ("maps", "vector"))
         self.weights, self.threads = self.images.weights, self.images.threads
 
@@ -109,7 +111,8 @@ class Matchmap(GradientMethod):
         o = self.options
         check_views(views, o.image_network)
         speech = SpeechSteps(o.speech_network, o.width, frame_width(views["speech"]))
-        self.speech.network = speech
+        self.speech.network, self.stride = speech, speech.convolutions.stride
+        self.scaler: ScalingLayer | None = None
         parts: dict[str, nn.Module] = {"speech": speech}
         if isinstance(self.images, ImageFiles):
             parts["trunk"] = self.images.build(backbones.Maps, self.run)
@@ -117,9 +120,11 @@ class Matchmap(GradientMethod):
             channels = self.images.facts.maps_width
         else:
             shape = views["image"].vectors().shape[1:]
-            parts["scaler"] = ScalingLayer(math.prod(shape), o.scaling)
+            parts["scaler"] = self.scaler = ScalingLayer(math.prod(shape), o.scaling)
             channels = shape[0]
-        parts["image"] = MapConvolution(channels, speech.channels, o.image_kernel)
+        parts["image"] = self.convolution = MapConvolution(
+            channels, speech.channels, o.image_kernel
+        )
         return nn.ModuleDict(parts)
 
     def optimizer(self) -> torch.optim.Optimizer:
@@ -134,8 +139,9 @@ class Matchmap(GradientMethod):
         self.owners = caption_owners(train)
         self.images.place(train.views["image"])
         self.speech.place(train.views["speech"])
-        if not isinstance(self.images, ImageFiles) and self.options.scaling == "zscore":
-            self.network["scaler"].fit(self.images.rows.float().flatten(1))
+        zscore = self.options.scaling == "zscore"
+        if zscore and self.scaler is not None and isinstance(self.images, ImageRows):
+            self.scaler.fit(self.images.rows.float().flatten(1))
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterable[Batch]:
         """Return shuffled pairs."""
@@ -182,22 +188,20 @@ class Matchmap(GradientMethod):
         steps, counts = self._steps(clips, rows)
         if self.options.similarity == "sisa":
             return steps
-        stride = self.network["speech"].convolutions.stride
-        longest = max(1, int(clips.lengths.max()) // stride)
+        longest = max(1, int(clips.lengths.max()) // self.stride)
         steps = pad(steps, (0, 0, 0, max(0, longest - steps.shape[1])))[:, :longest]
         return steps.masked_fill(~steps_inside(steps, counts)[:, :, None], torch.nan)
 
     def _positions(self, features: torch.Tensor) -> torch.Tensor:
         """Return positions (b, l, D) of image features; vectors are maps of one position."""
-        if "scaler" in self.network:
-            features = self.network["scaler"](features.float().flatten(1)).view(features.shape)
+        if self.scaler is not None:
+            features = self.scaler(features.float().flatten(1)).view(features.shape)
         maps = features if features.ndim == 4 else features[:, :, None, None]
-        convolution = self.network["image"]
         if self.options.similarity == "sisa":
-            return convolution.mean(maps)[:, None]
-        return convolution(maps)
+            return self.convolution.mean(maps)[:, None]
+        return self.convolution(maps)
 
-    def _steps(self, clips: Sequences, rows: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
+    def _steps(self, clips: Sequences, rows: np.ndarray) -> Steps:
         steps, counts = self.speech(clips, rows)
         steps, counts = pool_steps(steps, counts, self.options.similarity)
         if self.options.unit_speech:

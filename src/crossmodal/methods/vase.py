@@ -21,6 +21,7 @@ from pydantic import Field, model_validator
 from torch import nn
 from torch.nn.functional import normalize
 
+from crossmodal.data.feature_file import Ragged
 from crossmodal.data.split import Split, View
 from crossmodal.errors import CrossmodalError
 from crossmodal.methods._speech_image import (
@@ -105,7 +106,7 @@ class VASE(GradientMethod):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.images = image_encoder(self.options, mirrors=True, stores_crops=True)
-        self.speech = ClipEncoder(self.options)
+        self.speech: ClipEncoder[torch.Tensor] = ClipEncoder(self.options)
         self.takes = shapes_taken(self.options, ("vector",))
         self.weights, self.threads = self.images.weights, self.images.threads
 
@@ -184,8 +185,8 @@ class VASE(GradientMethod):
             lambda part: self._map_images(self.images.features(batch, part)),
             lambda part: self.speech(clips, rows[part], frames),
         ]
-        if self.texts is not None:
-            encoders.append(lambda part: self._map_texts(rows[part]))
+        if (texts := self.texts) is not None:
+            encoders.append(lambda part: self._map_texts(texts, rows[part]))
         mapped = [in_shares(encoder, len(rows)) for encoder in encoders]
         unit = [normalize(x) for x in mapped]
         self._log_cosines(unit[0] @ unit[1].T)
@@ -217,5 +218,5 @@ class VASE(GradientMethod):
     def _map_images(self, features: torch.Tensor) -> torch.Tensor:
         return self.network["image"](normalize(features.float()))  # zeros stay zeros
 
-    def _map_texts(self, rows: np.ndarray) -> torch.Tensor:
-        return self.network["text"](pack(self.texts, rows))
+    def _map_texts(self, texts: Ragged, rows: np.ndarray) -> torch.Tensor:
+        return self.network["text"](pack(texts, rows))

@@ -12,7 +12,7 @@ with hard negatives, BMVC 2018, section 4, and the released code.
 """
 
 from collections.abc import Iterable
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -24,6 +24,7 @@ from crossmodal.data.feature_file import Ragged
 from crossmodal.data.split import Split, View
 from crossmodal.device import to_device
 from crossmodal.errors import CrossmodalError
+from crossmodal.learning.method import Takes
 from crossmodal.nn.captions import CaptionEncoder, pack
 from crossmodal.nn.losses import hardest_ranking_loss
 from crossmodal.nn.mlp import linear
@@ -37,6 +38,7 @@ from crossmodal.training.pairs import Batch, draw_pairs
 from crossmodal.training.schedule import Phase, Schedule
 
 DECAY = 0.1  # of the learning rate
+TAKES: Takes = {"image": ("files",), "text": ("sequence",)}
 
 
 class VSEFinetuned(GradientMethod):
@@ -69,7 +71,7 @@ class VSEFinetuned(GradientMethod):
     options: Options
     task = "instance"
     distributed = True
-    takes: ClassVar = {"image": ("files",), "text": ("sequence",)}
+    takes = TAKES
     network: nn.ModuleDict
 
     def __init__(self, **options: Any) -> None:

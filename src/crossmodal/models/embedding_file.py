@@ -35,7 +35,7 @@ SPLITS = ("validation", "test")
 
 @dataclass(frozen=True)
 class Embedded:
-    """What a method embedded.
+    """Embeddings of a fitted method.
 
     Args:
         facts: Facts of the fit, as in model.json.
@@ -54,16 +54,16 @@ class Embedded:
 
     @property
     def by_label(self) -> bool:
-        """Whether what shares a label is relevant, or only the own item."""
+        """True if items that share a label are relevant, false if only the own item is."""
         labelled = all(pool.labels is not None for pool in self.splits["test"].values())
         return self.method.task == "category" and labelled
 
     def directions(self) -> list[Direction]:
-        """Query and gallery of both directions."""
+        """Return query and gallery of both directions."""
         return directions(list(self.ids))
 
     def scorer(self, split: str, query: str, gallery: str) -> ScoreRows:
-        """The method's scores (rows, n) of queries of one modality against a gallery."""
+        """Return a function of rows: scores (rows, n) of queries against a gallery."""
         queries, documents = (self.splits[split][m].embeddings for m in (query, gallery))
         return lambda rows: score(self.method, queries[rows], documents, (query, gallery))
 
@@ -73,7 +73,7 @@ def write_embeddings(
     facts: Facts,
     method: Method,
     splits: dict[str, Split],
-    made: Provenance,
+    provenance: Provenance,
 ) -> None:
     """Embed and write atomically, one split after the other.
 
@@ -82,11 +82,15 @@ def write_embeddings(
         facts: Facts of the fit.
         method: The fitted method.
         splits: One of each name in `SPLITS`.
-        made: Provenance of the file.
+        provenance: Of the file.
     """
     with replacing(path) as temporary, hdf5.create(temporary) as file:
         modalities = list(splits["test"].views)[:2]
-        for attribute, value in (("model", facts), ("made", made), ("modalities", modalities)):
+        for attribute, value in (
+            ("model", facts),
+            ("made", provenance),
+            ("modalities", modalities),
+        ):
             hdf5.describe(file, attribute, json.dumps(value))
         for name, split in splits.items():
             for modality, pool in pools(method, split).items():

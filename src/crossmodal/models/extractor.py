@@ -1,7 +1,7 @@
 """A feature as it was extracted from a dataset, for other items."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +9,14 @@ import numpy as np
 
 from crossmodal.config import plugins
 from crossmodal.data.feature import Feature
-from crossmodal.data.feature_file import FeatureFile, Ragged
-from crossmodal.data.prepared import Items, Prepared, item_of
+from crossmodal.data.feature_file import FeatureFile, Ragged, Rows
+from crossmodal.data.prepared import Caption, Item, Items, Prepared, item_of
 from crossmodal.data.split import View
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.progress import track
 from crossmodal.io.relative_names import inside
+
+Described = Item | Caption
 
 
 class Extractor:
@@ -57,7 +59,7 @@ class Extractor:
             self.feature.restore(self.meta)
 
     def _find(self, weights: Path) -> Path | None:
-        """The weights file that the feature names, if it names one."""
+        """Return the weights file that the feature names, if it names one."""
         if not self.feature.weights:
             return None
         path = inside(weights, self.feature.weights, "the feature")
@@ -68,23 +70,26 @@ class Extractor:
             )
         return path
 
-    def rows_of(self, items: Items) -> dict[str, list[Any]]:
-        """What the feature describes of each item, by the item's id."""
-        found = defaultdict(list)
+    def rows_of(self, items: Items) -> dict[str, list[Described]]:
+        """Return the rows of the feature by the id of their item."""
+        rows = defaultdict(list)
         for row in self.feature.rows(items):
-            found[item_of(row)].append(row)
-        return dict(found)
+            rows[item_of(row)].append(row)
+        return dict(rows)
 
     def words(self, text: str) -> dict[str, bool] | None:
         """Return what `Feature.words` says, of the feature or of one that it is computed from."""
         extractors = self.sources.values()
-        said = (self.feature.words(text), *(source.words(text) for source in extractors))
-        return next((words for words in said if words is not None), None)
+        answers = (self.feature.words(text), *(source.words(text) for source in extractors))
+        return next((words for words in answers if words is not None), None)
 
     def view(
-        self, items: Items, wanted: Mapping[str, Sequence[Any]] | None = None, label: str = ""
+        self,
+        items: Items,
+        wanted: Mapping[str, Sequence[Described]] | None = None,
+        label: str = "",
     ) -> View:
-        """The features of some items, extracted in chunks.
+        """Extract the features of some items in chunks.
 
         Args:
             items: What the rows belong to.
@@ -95,21 +100,25 @@ class Extractor:
             CrossmodalError: If an item cannot be read or is empty.
         """
         wanted = self.rows_of(items) if wanted is None else wanted
-        rows, size = [row for found in wanted.values() for row in found], self.feature.chunk
-        owners = np.repeat(np.arange(len(wanted)), [len(found) for found in wanted.values()])
-        starts = range(0, len(rows), size)
-        shown = track(starts, len(starts), label) if label else starts
-        chunks = [self._extract(items, rows[i : i + size]) for i in shown]
-        if isinstance(chunks[0], list):
-            features = Ragged.concatenate([row for chunk in chunks for row in chunk])
-        else:
-            features = np.concatenate(chunks)
-        return View(features, owners, [row.id for row in rows], self.meta)
+        rows, size = [row for group in wanted.values() for row in group], self.feature.chunk
+        owners = np.repeat(np.arange(len(wanted)), [len(group) for group in wanted.values()])
+        starts: Iterable[int] = range(0, len(rows), size)
+        if label:
+            starts = track(starts, -(-len(rows) // size), label)
+        chunks = [self._extract(items, rows[i : i + size]) for i in starts]
+        return View(_joined(chunks), owners, [row.id for row in rows], self.meta)
 
-    def _extract(self, items: Items, rows: Sequence[Any]) -> np.ndarray | list[np.ndarray]:
+    def _extract(self, items: Items, rows: Sequence[Described]) -> np.ndarray | list[np.ndarray]:
         ids = [row.id for row in rows]
         sources = {
-            name: FeatureFile(ids, ids, source._extract(items, rows), source.meta)
+            name: FeatureFile(ids, ids, _joined([source._extract(items, rows)]), source.meta)
             for name, source in self.sources.items()
         }
         return self.feature.extract(items, rows, sources)
+
+
+def _joined(chunks: Sequence[np.ndarray | list[np.ndarray]]) -> Rows:
+    """Return the rows of all chunks, which are vectors or sequences."""
+    if isinstance(chunks[0], list):
+        return Ragged.concatenate([row for chunk in chunks for row in chunk])
+    return np.concatenate(chunks)

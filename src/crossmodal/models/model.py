@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from crossmodal.data.feature_file import Ragged
+from crossmodal.data.feature_file import Ragged, Rows
 from crossmodal.data.own_items import MODALITIES, OwnItems
 from crossmodal.data.split import View
 from crossmodal.errors import CrossmodalError, listed
@@ -63,9 +64,9 @@ class Model:
         speech: Sequence[Any] | None = None,
         label: str = "",
     ) -> np.ndarray:
-        """Embeddings of new items of one modality, rows in order, (n, ...).
+        """Embed new items of one modality, rows in order, (n, ...).
 
-        What a row is depends on the method: a vector of the shared space, or, for matchmaps,
+        A row depends on the method: a vector of the shared space, or, for matchmaps,
         positions (n, l, D) of images and steps (n, t, D) of clips, NaN behind a clip's last.
         Compare rows by `score` alone. A warning names texts of which the model knows no word: their
         rows say nothing of them.
@@ -114,7 +115,7 @@ class Model:
         return [row for row, of in enumerate(words) if of is not None and not any(of.values())]
 
     def embed_features(self, modality: str, rows: np.ndarray | Sequence[np.ndarray]) -> np.ndarray:
-        """Embeddings (n, ...) of features that are computed already.
+        """Embed features that are computed already, (n, ...).
 
         Args:
             modality: One of `modalities`.
@@ -125,19 +126,20 @@ class Model:
             CrossmodalError: If the modality or the shape of the rows is not the model's.
         """
         self._require(modality)
-        known = self._views[modality].features
+        fitted = self._views[modality].features
         if not len(rows):
             raise CrossmodalError(f"{modality}: give at least one row of features")
-        if isinstance(known, Ragged):
-            features = Ragged.concatenate([_cast(row, known.values, modality) for row in rows])
+        features: Rows
+        if isinstance(fitted, Ragged):
+            features = Ragged.concatenate([_cast(row, fitted.values, modality) for row in rows])
         else:
-            features = _cast(rows, known, modality)
+            features = _cast(rows, fitted, modality)
         ids = [str(row) for row in range(len(features))]
         view = View(features, np.arange(len(features)), ids, self._views[modality].meta)
         return self.method.embed(modality, view)
 
     def score(self, queries: np.ndarray, gallery: np.ndarray, direction: Direction) -> np.ndarray:
-        """Scores (q, g) of all queries against the whole gallery, higher is better.
+        """Return scores (q, g) of all queries against the whole gallery, higher is better.
 
         Args:
             queries: Embeddings of modality `direction[0]`, (q, ...).
@@ -163,22 +165,22 @@ class Model:
             )
 
     def _extractor(self, modality: str) -> Extractor:
-        """The feature of a modality, set up when it is first needed."""
+        """Return the extractor of a modality, made when it is first needed."""
         if modality not in self._extractors:
             self._extractors[modality] = Extractor(self._views[modality].meta, self._weights)
         return self._extractors[modality]
 
 
-def _cast(rows: Any, known: np.ndarray, modality: str) -> np.ndarray:
-    """Rows as an array of the type of `known`, whose width they must have."""
+def _cast(rows: ArrayLike, fitted: np.ndarray, modality: str) -> np.ndarray:
+    """Return rows as an array of the type and width of those that the model was fitted on."""
     try:
-        rows = np.asarray(rows)
+        array = np.asarray(rows)
     except ValueError as error:
         raise CrossmodalError(f"{modality}: features of different shapes ({error})") from error
-    suits = rows.ndim == known.ndim and rows.shape[1:] == known.shape[1:]
-    if not suits or not np.can_cast(rows.dtype, known.dtype, "same_kind"):
+    suits = array.ndim == fitted.ndim and array.shape[1:] == fitted.shape[1:]
+    if not suits or not np.can_cast(array.dtype, fitted.dtype, "same_kind"):
         raise CrossmodalError(
-            f"{modality}: features of shape {rows.shape} and type {rows.dtype}; the model was "
-            f"fitted on rows of shape {known.shape[1:]} and type {known.dtype}"
+            f"{modality}: features of shape {array.shape} and type {array.dtype}; the model was "
+            f"fitted on rows of shape {fitted.shape[1:]} and type {fitted.dtype}"
         )
-    return rows.astype(known.dtype)
+    return array.astype(fitted.dtype)

@@ -41,7 +41,7 @@ DAMAGE = (
 
 @dataclass(frozen=True)
 class Fitted:
-    """What a model folder holds.
+    """Content of a model folder.
 
     Args:
         method: The method, restored.
@@ -75,12 +75,11 @@ def write_model(folder: Path, method: Method, facts: Facts, train: Split) -> Non
 
 
 def _describe(modality: str, view: View, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    """A view without its rows, as JSON; arrays of its `meta` are put into `arrays`."""
-    sequences = isinstance(view.features, Ragged)
-    values = view.features.values if sequences else view.features
+    """Return a view without its rows, as JSON; arrays of its `meta` are put into `arrays`."""
+    values = view.features.values if isinstance(view.features, Ragged) else view.features
     return {
         "modality": modality,
-        "sequences": sequences,
+        "sequences": values is not view.features,
         "shape": values.shape[1:],
         "dtype": values.dtype.name,
         "meta": _detach(view.meta, f"{VIEWS}{modality}", arrays),
@@ -88,7 +87,7 @@ def _describe(modality: str, view: View, arrays: dict[str, np.ndarray]) -> dict[
 
 
 def _detach(value: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
-    """The JSON value with each list of floats put into `arrays`, and its name in its place."""
+    """Return a JSON value with the name of an array in `arrays` for each list of floats."""
     if isinstance(value, dict):
         return {key: _detach(inner, f"{name}/{key}", arrays) for key, inner in value.items()}
     if isinstance(value, list) and value and all(isinstance(entry, float) for entry in value):
@@ -158,14 +157,14 @@ def read_model(folder: Path) -> Fitted:
 
 
 def _read_description(folder: Path) -> dict[str, Any]:
-    found = read_json(folder / "model.json")
-    version = found.get("format") if isinstance(found, dict) else None
+    model = read_json(folder / "model.json")
+    version = model.get("format") if isinstance(model, dict) else None
     if version != FORMAT:
         raise CrossmodalError(
             f"{folder / 'model.json'}: the format is {version}, but this version of crossmodal "
             f"reads {FORMAT}; train again"
         )
-    return found
+    return model
 
 
 def _read_arrays(path: Path) -> dict[str, np.ndarray]:
@@ -176,8 +175,7 @@ def _read_arrays(path: Path) -> dict[str, np.ndarray]:
 
 
 def _view(description: dict[str, Any], arrays: dict[str, np.ndarray]) -> View:
-    """A view without rows, of the width and type that was described."""
-    features: np.ndarray | Ragged = np.zeros((0, *description["shape"]), description["dtype"])
-    if description["sequences"]:
-        features = Ragged(features, np.zeros(1, np.int64))
+    """Return a view without rows, of the width and type that was described."""
+    values = np.zeros((0, *description["shape"]), description["dtype"])
+    features = Ragged(values, np.zeros(1, np.int64)) if description["sequences"] else values
     return View(features, np.zeros(0, int), [], _attach(description["meta"], arrays))

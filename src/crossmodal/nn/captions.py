@@ -18,7 +18,7 @@ Initialisation = Literal["orthogonal", "uniform"]
 
 
 def pack(captions: Ragged, rows: np.ndarray) -> PackedSequence:
-    """Word ids of some captions (b,), without padding, on the device."""
+    """Pack the word ids of some captions (b,), without padding, on the device."""
     words = [torch.from_numpy(captions[row]).long() for row in rows]
     return to_device(pack_sequence(words, enforce_sorted=False))
 
@@ -46,29 +46,31 @@ class CaptionEncoder(nn.Module):
         nn.init.uniform_(self.words.weight, -WORD_RANGE, WORD_RANGE)
         if initialisation == "orthogonal":
             self._orthogonalise(word_dims == dims)
-        nn.init.zeros_(self.gru.bias_ih_l0)
-        nn.init.zeros_(self.gru.bias_hh_l0)
-        self.gru.bias_hh_l0.requires_grad_(False)
+        *_, bias, second = self.gru.all_weights[0]
+        nn.init.zeros_(bias)
+        nn.init.zeros_(second)
+        second.requires_grad_(False)
 
     def _orthogonalise(self, square: bool) -> None:
         """Draw the matrices of the gates anew, those of the words orthogonal if they are square."""
-        for gate in self.gru.weight_ih_l0.chunk(3):
+        inputs, recurrent, *_ = self.gru.all_weights[0]
+        for gate in inputs.chunk(3):
             if square:
                 nn.init.orthogonal_(gate)
             else:
                 nn.init.uniform_(gate, -WORD_RANGE, WORD_RANGE)
-        for gate in self.gru.weight_hh_l0.chunk(3):
+        for gate in recurrent.chunk(3):
             nn.init.orthogonal_(gate)
 
     def forward(self, words: PackedSequence) -> torch.Tensor:
-        """Last state (b, D) of each caption's word ids."""
+        """Return the last state (b, D) of each caption's word ids."""
         if words.data.is_cuda:  # cuDNN runs all steps in one call
             _, last = self.gru(words._replace(data=self.words(words.data)))
             return last[0]
         distinct, rows = words.data.unique(return_inverse=True)
-        gru = self.gru
-        mapped = linear(self.words(distinct), gru.weight_ih_l0, gru.bias_ih_l0)
+        inputs, recurrent, bias, second = self.gru.all_weights[0]
+        mapped = linear(self.words(distinct), inputs, bias)
         sizes = words.batch_sizes.tolist()
-        states = gru_states(mapped, rows, sizes, gru.weight_hh_l0, gru.bias_hh_l0)
+        states = gru_states(mapped, rows, sizes, recurrent, second)
         last = backward_order(sizes)[words.unsorted_indices]  # it begins with the last steps
         return states[last]

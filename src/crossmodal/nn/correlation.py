@@ -17,7 +17,7 @@ from crossmodal.errors import CrossmodalError
 
 
 def total_correlation(first: torch.Tensor, second: torch.Tensor, ridge: float) -> torch.Tensor:
-    """Sum of all canonical correlations, a scalar in float64.
+    """Sum all canonical correlations, a scalar in float64.
 
     Args:
         first: H1 (n, o), any precision.
@@ -58,6 +58,6 @@ class _TotalCorrelation(torch.autograd.Function):
 
 
 def _inverse_root(covariance: torch.Tensor, ridge: float) -> torch.Tensor:
-    """(C + ridge I)^-1/2 for a covariance (o, o)."""
+    """Return (C + ridge I)^-1/2 for a covariance (o, o)."""
     values, vectors = torch.linalg.eigh(covariance)
     return vectors / (values + ridge).sqrt() @ vectors.T

@@ -8,6 +8,8 @@ times as many words as distinct words. PyTorch's own GRU adds to the gradients o
 step; here each is one product over all steps.
 """
 
+# kept since the GRU is most of a caption pipeline's step on a CPU: see benchmarks/training.py
+
 from typing import Any
 
 import torch
@@ -23,7 +25,7 @@ def gru_states(
     weight: torch.Tensor,
     bias: torch.Tensor,
 ) -> torch.Tensor:
-    """State after each step of each sequence, (sum of lengths, D).
+    """Return the state after each step of each sequence, (sum of lengths, D).
 
     Args:
         inputs: x of each distinct e, (n, 3 D) for r, u and g.
@@ -37,7 +39,7 @@ def gru_states(
 
 
 def backward_order(sizes: list[int]) -> torch.Tensor:
-    """Rows of a packed sequence, each of its sequences from its last step to its first.
+    """Order the rows of a packed sequence from the last step of each sequence to its first.
 
     Args:
         sizes: Number of sequences that have a step, b = sizes[0] >= sizes[1] >= ...
@@ -89,8 +91,8 @@ class _States(torch.autograd.Function):
         before = _states_before(states, sizes)
         d_g, d_recurrent = torch.empty_like(states), torch.empty_like(gates)
         d_states = states.new_zeros(first, dims)
-        kept = (d_all, gates, *_derivatives(gates, before, candidates), d_g, d_recurrent)
-        arrays = [x.split(sizes) for x in kept]
+        whole = (d_all, gates, *_derivatives(gates, before, candidates), d_g, d_recurrent)
+        arrays = [x.split(sizes) for x in whole]
         for step in reversed(range(len(sizes))):
             d_after, *parts = (array[step] for array in arrays)
             d_state = d_states[: len(d_after)].add_(d_after)
@@ -104,7 +106,7 @@ class _States(torch.autograd.Function):
 
 
 def _states_before(states: torch.Tensor, sizes: list[int]) -> torch.Tensor:
-    """The state that each step begins with, (sum of lengths, D)."""
+    """Return the state that each step begins with, (sum of lengths, D)."""
     after = states.split(sizes)
     longer = zip(after, sizes[1:], strict=False)
     return torch.cat([torch.zeros_like(after[0]), *(state[:size] for state, size in longer)])
@@ -113,7 +115,7 @@ def _states_before(states: torch.Tensor, sizes: list[int]) -> torch.Tensor:
 def _derivatives(
     gates: torch.Tensor, before: torch.Tensor, candidates: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Of h' in g and in u, and of g in r, all before their functions: (sum of lengths, D) each.
+    """Return dh'/dg, dh'/du and dg/dr, before their functions: (sum of lengths, D) each.
 
     Those of all steps at once: a small operation takes as long as its call.
     """
@@ -131,8 +133,9 @@ def _step_back(
     d_g: torch.Tensor,
     d_recurrent: torch.Tensor,
 ) -> None:
-    """Fill the gradients of one step's g, before its function, and of U h + b; of `d_state` stays
-    what reaches h by way of u * h.
+    """Fill the gradients of one step's g, before its function, and of U h + b.
+
+    `d_state` keeps the part that reaches h by way of u * h.
     """
     r, u, _ = gate.chunk(3, 1)
     d_r, d_u, d_candidate = d_recurrent.chunk(3, 1)

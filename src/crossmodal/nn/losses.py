@@ -12,7 +12,7 @@ def ranking_loss(
     margin: torch.Tensor | float,
     negatives: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """Hinge of every pair against all its in-batch negatives, both directions, summed.
+    """Sum the hinges of every pair against all its in-batch negatives, in both directions.
 
     sum_ij N_ij [ max(0, F_ij - S_ii + S_ij) + max(0, F_ij - S_ii + S_ji) ]
 
@@ -35,15 +35,15 @@ def ranking_loss(
     return ((first + second) * negatives).sum()
 
 
-def squared_error(found: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
-    """Squared distance of the rows of two arrays (b, d), averaged over the rows, a scalar."""
-    return (found - wanted).square().sum(1).mean()
+def squared_error(predictions: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    """Average the squared distances of the rows of two arrays (b, d), a scalar."""
+    return (predictions - targets).square().sum(1).mean()
 
 
 def hardest_ranking_loss(
     scores: torch.Tensor, margin: float, negatives: torch.Tensor, hardest: Hardest
 ) -> torch.Tensor:
-    """Hinge of every pair against its hardest in-batch negative, both directions, summed.
+    """Sum the hinges of every pair against its hardest in-batch negative, in both directions.
 
     sum_i max_j A_ij + sum_j max_i B_ij,
     A_ij = N_ij max(0, a + S_ij - S_ii),   B_ij = N_ji max(0, a + S_ij - S_jj)
@@ -68,7 +68,7 @@ def hardest_ranking_loss(
 
 
 def draw_impostors(negatives: torch.Tensor) -> torch.Tensor:
-    """A random negative of each row, all equally likely: (b,).
+    """Draw a negative of each row, all equally likely: (b,).
 
     A row without negatives is its own impostor, whose hinge has no gradient.
 
@@ -83,7 +83,7 @@ def draw_impostors(negatives: torch.Tensor) -> torch.Tensor:
 def impostor_loss(
     positive: torch.Tensor, wrong_first: torch.Tensor, wrong_second: torch.Tensor, margin: float
 ) -> torch.Tensor:
-    """Hinge of every pair against one impostor on either side, summed; the mean of the pairs.
+    """Average over the pairs the hinges against one impostor on either side.
 
     Harwath et al. 2018.
 
@@ -98,9 +98,9 @@ def impostor_loss(
 
 
 def semi_hard_loss(scores: torch.Tensor, margin: float, negatives: torch.Tensor) -> torch.Tensor:
-    """Hinge of every pair against its best impostor among those that score below it.
+    """Average over the pairs the hinges against the best impostor that scores below the pair.
 
-    Both directions, summed; the mean of the pairs. A pair without such an impostor counts as 0;
+    The hinges of both directions are summed. A pair without such an impostor counts as 0;
     the released code takes an impostor of score 0 for it. Harwath et al. 2020.
 
     Args:
@@ -109,8 +109,8 @@ def semi_hard_loss(scores: torch.Tensor, margin: float, negatives: torch.Tensor)
         negatives: (b, b) bool, symmetric.
     """
     positive = scores.diagonal()[:, None]
-    hinges = [
+    first, second = (
         (margin + s.masked_fill(~(negatives & (s < positive)), -torch.inf).amax(1) - positive[:, 0])
         for s in (scores, scores.T)
-    ]
-    return sum(hinge.clamp(min=0) for hinge in hinges).mean()
+    )
+    return (first.clamp(min=0) + second.clamp(min=0)).mean()

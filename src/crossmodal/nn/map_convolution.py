@@ -1,5 +1,7 @@
 """A convolution over maps, read position by position."""
 
+from functools import reduce
+
 import torch
 from torch import nn
 from torch.nn.functional import avg_pool2d, conv2d, pad
@@ -19,10 +21,11 @@ class MapConvolution(nn.Module):
     def __init__(self, inputs: int, outputs: int, side: int) -> None:
         super().__init__()
         layer = nn.Conv2d(inputs, outputs, side)  # for its initialisation
+        assert layer.bias is not None
         self.weight, self.bias = layer.weight, layer.bias
 
     def forward(self, maps: torch.Tensor) -> torch.Tensor:
-        """Positions (b, h * w, D) of maps (b, C, h, w)."""
+        """Return positions (b, h * w, D) of maps (b, C, h, w)."""
         side = self.weight.shape[-1]
         # oneDNN's convolution is slow on a processor where most of a kernel hangs over the edge
         if maps.is_cuda or min(maps.shape[2:]) > side:
@@ -31,7 +34,7 @@ class MapConvolution(nn.Module):
         return self._by_products(maps)
 
     def mean(self, maps: torch.Tensor) -> torch.Tensor:
-        """Mean position (b, D) of maps (b, C, h, w).
+        """Return the mean position (b, D) of maps (b, C, h, w).
 
         The mean goes before the convolution, to which it is linear, and leaves it one position.
         """
@@ -40,7 +43,7 @@ class MapConvolution(nn.Module):
         return linear(seen.flatten(1), self.weight.flatten(1), self.bias)
 
     def _by_products(self, maps: torch.Tensor) -> torch.Tensor:
-        """Each position times each of the kernel's, then what belongs together is added."""
+        """Multiply each position by each of the kernel's, and add what meets in one place."""
         outputs, inputs, side, _ = self.weight.shape
         batch, _, height, width = maps.shape
         rows = maps.permute(0, 2, 3, 1).reshape(-1, inputs)
@@ -48,9 +51,10 @@ class MapConvolution(nn.Module):
         products = linear(rows, kernel, None).view(batch, height, width, side, side, outputs)
         edge = side // 2
         products = pad(products, (0, 0, 0, 0, 0, 0, edge, edge, edge, edge))
-        positions = sum(
+        shifted = (
             products[:, i : i + height, j : j + width, i, j]
             for i in range(side)
             for j in range(side)
         )
+        positions = reduce(torch.add, shifted)
         return (positions + self.bias).flatten(1, 2)

@@ -24,7 +24,7 @@ CLIPS = 256  # of about the same length, compared at once
 def pool_steps(
     steps: torch.Tensor, counts: torch.Tensor, similarity: Similarity
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """What the similarity needs of clips (m, t, d): for SISA only the mean step, (m, 1, d).
+    """Reduce clips (m, t, d) to what the similarity reads: for SISA the mean step, (m, 1, d).
 
     Args:
         steps: Steps, padded with anything.
@@ -44,7 +44,7 @@ def pool_steps(
 def paired_scores(
     positions: torch.Tensor, steps: torch.Tensor, counts: torch.Tensor, similarity: Similarity
 ) -> torch.Tensor:
-    """Score of image i and clip i, (b,).
+    """Score image i and clip i, (b,).
 
     Args:
         positions: (b, l, d).
@@ -59,7 +59,7 @@ def paired_scores(
 def all_scores(
     positions: torch.Tensor, steps: torch.Tensor, counts: torch.Tensor, similarity: Similarity
 ) -> torch.Tensor:
-    """Score of every image and every clip, (n, m), in tiles of bounded memory.
+    """Score every image and every clip, (n, m), in tiles of bounded memory.
 
     A tile is of some images and of clips with about as many steps, so that little of it is padding.
     Tiles are computed on the device, also of tensors that are not there, as they may not fit.
@@ -88,7 +88,7 @@ def _tile_columns(
     counts: torch.Tensor,
     similarity: Similarity,
 ) -> torch.Tensor:
-    """Scores (n, m) of blocks of images and clips that are compared at once."""
+    """Score blocks of images and clips that are compared at once, (n, m)."""
     place = device()
     steps = steps[:, : int(counts.max())].to(place)
     inside = steps_inside(steps, counts)[:, None]  # (m, 1, t)
@@ -102,7 +102,7 @@ def _tile_columns(
 
 
 def steps_inside(steps: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
-    """Which steps are of the clip, not of its padding: (m, t).
+    """Return true for steps of the clip, false for its padding: (m, t).
 
     Args:
         steps: (m, t, d).
@@ -113,7 +113,7 @@ def steps_inside(steps: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
 
 
 def _reduce(maps: torch.Tensor, inside: torch.Tensor, similarity: Similarity) -> torch.Tensor:
-    """Scores (...) of matchmaps (..., l, t) whose steps `inside` (..., 1, t) count."""
+    """Reduce matchmaps (..., l, t) to scores (...) by their steps `inside` (..., 1, t)."""
     if similarity == "sima":
         return maps.masked_fill(~inside, -torch.inf).amax(-1).mean(-1)
     steps = maps.amax(-2) if similarity == "misa" else maps.mean(-2)  # (..., t)

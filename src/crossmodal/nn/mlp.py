@@ -13,7 +13,7 @@ LayersByView = dict[str, Layers]
 
 
 def linear(width: int, units: int, bias: bool = True) -> Linear:
-    """A Glorot-uniform linear layer."""
+    """Make a Glorot-uniform linear layer."""
     layer = Linear(width, units, bias)
     nn.init.xavier_uniform_(layer.weight)
     if bias:
@@ -22,7 +22,7 @@ def linear(width: int, units: int, bias: bool = True) -> Linear:
 
 
 def mlp(widths: list[int], activation: type[nn.Module], dropout: float = 0.0) -> nn.Sequential:
-    """Linear layers between successive widths, each followed by activation and dropout."""
+    """Make linear layers between successive widths, each followed by activation and dropout."""
     layers: list[nn.Module] = []
     for width, units in pairwise(widths):
         layers += [linear(width, units), activation(), nn.Dropout(dropout)]
@@ -30,7 +30,7 @@ def mlp(widths: list[int], activation: type[nn.Module], dropout: float = 0.0) ->
 
 
 def layers_of(modality: str, hidden: LayersByView) -> Layers:
-    """The hidden layers of one modality.
+    """Return the hidden layers of one modality.
 
     Raises:
         CrossmodalError: If they are not given.

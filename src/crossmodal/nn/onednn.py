@@ -4,6 +4,8 @@ PyTorch gives products of float32 matrices to MKL, which uses AVX-512 only on In
 oneDNN, which comes with PyTorch too, uses it on all; `benchmarks/products.py` measures the gain.
 """
 
+# kept since products are most of a step's time on a processor that is not Intel's
+
 from typing import Any
 
 import torch
@@ -12,7 +14,7 @@ from torch.autograd.function import once_differentiable
 
 
 def product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    """a b^T (m, n) of a (m, k) and b (n, k), without a gradient.
+    """Return a b^T (m, n) of a (m, k) and b (n, k), without a gradient.
 
     Both are contiguous or transposes of what is: oneDNN is slow with parts of rows.
     """
@@ -22,7 +24,7 @@ def product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 
 
 def linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
-    """x weight^T + bias (m, n) of x (m, k), as `torch.nn.functional.linear`."""
+    """Return x weight^T + bias (m, n) of x (m, k), as `torch.nn.functional.linear`."""
     if _by_onednn(x):
         return _Linear.apply(x, weight, bias)
     return nn.functional.linear(x, weight, bias)

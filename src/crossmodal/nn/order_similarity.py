@@ -17,7 +17,7 @@ TILE = {"cpu": 2**18, "cuda": 2**26}
 
 
 def order_similarity(images: torch.Tensor, captions: torch.Tensor) -> torch.Tensor:
-    """S (n, m), differentiable, in bounded memory for any n and m.
+    """Return S (n, m), differentiable, in bounded memory for any n and m.
 
     Args:
         images: (n, d).
@@ -50,12 +50,12 @@ class _OrderSimilarity(torch.autograd.Function):
 
 
 def _beyond(images: torch.Tensor, captions: torch.Tensor) -> torch.Tensor:
-    """max(0, c - i), (n, m, d)."""
+    """Return max(0, c - i), (n, m, d)."""
     return (captions - images[:, None]).clamp_(min=0)
 
 
 def _tiles(images: torch.Tensor, captions: torch.Tensor) -> Iterator[tuple[slice, slice]]:
-    """Ranges of images and captions whose differences are few enough to be held."""
+    """Yield ranges of images and captions whose differences fit a tile."""
     side = max(1, math.isqrt(TILE[images.device.type] // images.shape[1]))
     for row in range(0, len(images), side):
         for column in range(0, len(captions), side):

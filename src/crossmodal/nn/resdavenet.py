@@ -29,7 +29,8 @@ class ResDAVEnet(nn.Module):
         self.channels = others[-1]
         # counted among the published parameters, but the released code never applies it
         self.input_norm = nn.BatchNorm2d(1)
-        layers = [nn.Conv2d(bins, first, 1, bias=False), nn.BatchNorm2d(first), nn.ReLU()]
+        lowest = nn.Conv2d(bins, first, 1, bias=False)
+        layers: list[nn.Module] = [lowest, nn.BatchNorm2d(first), nn.ReLU()]
         for before, after in zip((first, *others), others, strict=False):
             layers += [_Block(before, after, stride=2), _Block(after, after, stride=1)]
         self.layers = nn.Sequential(*layers)
@@ -37,7 +38,7 @@ class ResDAVEnet(nn.Module):
             if isinstance(layer, nn.Conv2d):
                 nn.init.kaiming_normal_(layer.weight, mode="fan_out", nonlinearity="relu")
         # as released, where the bins are the kernel's height
-        nn.init.normal_(self.layers[0].weight, std=(2 / (bins * first)) ** 0.5)
+        nn.init.normal_(lowest.weight, std=(2 / (bins * first)) ** 0.5)
 
     def forward(self, frames: torch.Tensor) -> torch.Tensor:
         """Encode a padded batch (b, t, bins)."""
@@ -63,7 +64,7 @@ class _Block(nn.Module):
             _convolution(after, after, KERNEL, 1),
             nn.BatchNorm2d(after),
         )
-        self.shortcut = nn.Identity()
+        self.shortcut: nn.Module = nn.Identity()
         if stride > 1 or before != after:
             self.shortcut = nn.Sequential(
                 _convolution(before, after, 1, stride), nn.BatchNorm2d(after)

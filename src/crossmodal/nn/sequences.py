@@ -33,7 +33,7 @@ class Sequences:
     def pad(
         self, rows: np.ndarray, size: int, fill: float = 0.0
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Some rows side by side, a constant behind them.
+        """Return some rows side by side, a constant behind them.
 
         Args:
             rows: Which rows, (b,).
@@ -53,7 +53,7 @@ class Sequences:
 def batches_of_similar_length(
     lengths: np.ndarray, size: int, rng: np.random.Generator
 ) -> Iterable[np.ndarray]:
-    """A random permutation of rows in batches, the last of which may be smaller, in random order.
+    """Draw a permutation of rows in batches, one of which may be smaller, in random order.
 
     Args:
         lengths: Steps of each row, (n,); `POOL` batches at a time are sorted by it.
@@ -89,7 +89,7 @@ class BiGRU(nn.Module):
         return torch.cat([states[-2], states[-1]], dim=1)
 
     def _read(self, packed: PackedSequence) -> torch.Tensor:
-        """The same on a CPU."""
+        """Read packed steps on a CPU."""
         steps, sizes = packed.data, packed.batch_sizes.tolist()
         orders = torch.arange(len(steps)), backward_order(sizes)
         for layer in range(self.gru.num_layers):
@@ -104,7 +104,7 @@ class BiGRU(nn.Module):
 
 
 def _pack(x: torch.Tensor, lengths: torch.Tensor) -> PackedSequence:
-    """The first `lengths` (b,) steps of x (b, t, d); unlike PyTorch's, a GPU is not waited for."""
+    """Pack the first `lengths` (b,) steps of x (b, t, d); unlike PyTorch's, it awaits no GPU."""
     lengths, order = lengths.sort(descending=True)
     placed = to_device(order)
     packed = pack_padded_sequence(x.index_select(0, placed), lengths, batch_first=True)

@@ -13,7 +13,11 @@ from crossmodal.nn.resdavenet import ResDAVEnet
 from crossmodal.nn.sequences import BiGRU
 
 SpeechNetwork = Literal["davenet", "resdavenet", "harwath2016"]
-NETWORKS = {"davenet": DAVEnet, "resdavenet": ResDAVEnet, "harwath2016": Harwath2016}
+NETWORKS: dict[SpeechNetwork, type[DAVEnet] | type[ResDAVEnet] | type[Harwath2016]] = {
+    "davenet": DAVEnet,
+    "resdavenet": ResDAVEnet,
+    "harwath2016": Harwath2016,
+}
 
 
 class SpeechSteps(nn.Module):

@@ -18,7 +18,7 @@ from crossmodal.pretrained.network_facts import NETWORKS, Network
 
 
 def network(name: str) -> Network:
-    """Facts about one of the papers' networks, or about `timm/NAME`.
+    """Return facts about one of the papers' networks, or about `timm/NAME`.
 
     Raises:
         ValueError: If there is none of this name; the message proposes similar ones.
@@ -30,27 +30,27 @@ def network(name: str) -> Network:
     return NETWORKS[name]
 
 
-def _known(name: str) -> str:
+def _checked(name: str) -> str:
     network(name)
     return name
 
 
-Name = Annotated[str, AfterValidator(_known)]
+Name = Annotated[str, AfterValidator(_checked)]
 
 
 def without_memory(name: Name) -> nn.Module:
-    """A network without its classifier on the device `meta`: its shapes alone."""
+    """Make a network without its classifier on the device `meta`: its shapes alone."""
     facts = network(name)
     if not facts.classifier:
         return timm_networks.without_memory(facts.architecture)
     with torch.device("meta"):  # spares the library's own initialisation
-        made = _architecture(facts)
-    made.set_submodule(facts.classifier, nn.Identity())
-    return made.eval().requires_grad_(False)
+        built = _architecture(facts)
+    built.set_submodule(facts.classifier, nn.Identity())
+    return built.eval().requires_grad_(False)
 
 
 def untrained(name: Name) -> nn.Module:
-    """A network without its classifier and with unset weights, for evaluation only."""
+    """Make a network without its classifier and with unset weights, for evaluation only."""
     facts = network(name)
     if not facts.classifier:  # what timm computes beside the weights must be set
         return timm_networks.architecture(facts.architecture)
@@ -68,20 +68,21 @@ def _architecture(facts: Network) -> nn.Module:
 
 
 def make_network(name: Name, path: Path | None, seed: int) -> nn.Module:
-    """A network with the weights of a file, or with random ones if there is none."""
+    """Make a network with the weights of a file, or with random ones if there is none."""
     return trained_network(name, path) if path else random_network(name, seed)
 
 
 def random_network(name: Name, seed: int) -> nn.Module:
-    """A network whose activations are of order one for inputs of order one; `timm/NAME` as timm
-    draws it.
+    """Make a network whose activations are of order one for inputs of order one.
+
+    `timm/NAME` is drawn as timm does.
 
     Source: He et al., Delving deep into rectifiers (2015), eq. 10.
     """
     if not network(name).classifier:
         return timm_networks.architecture(network(name).architecture, seed)
-    made, generator = untrained(name), torch.Generator().manual_seed(seed)
-    for module in made.modules():
+    built, generator = untrained(name), torch.Generator().manual_seed(seed)
+    for module in built.modules():
         if isinstance(module, nn.Conv2d | nn.Linear):
             nn.init.kaiming_normal_(module.weight, nonlinearity="relu", generator=generator)
             if module.bias is not None:
@@ -90,11 +91,11 @@ def random_network(name: Name, seed: int) -> nn.Module:
             module.reset_parameters()
             # damped residual branches, or each sum with a shortcut would double the variance
             nn.init.constant_(module.weight, 0.5**0.5)
-    return made
+    return built
 
 
 def trained_network(name: Name, path: Path) -> nn.Module:
-    """A network with the weights of a file, which may lack the classifier.
+    """Make a network with the weights of a file, which may lack the classifier.
 
     Args:
         name: Which network.
@@ -104,49 +105,50 @@ def trained_network(name: Name, path: Path) -> nn.Module:
         CrossmodalError: If the file cannot be read or does not fit the network.
     """
     state = read_tensors(path)
-    made = untrained(name)
-    left_out = _classifier(name, made, state)
+    built = untrained(name)
+    left_out = _classifier(name, built, state)
     state = {key: value for key, value in state.items() if key not in left_out}
     # the number of batches seen, absent from old files and unused in evaluation
-    needed = {k: v for k, v in made.state_dict().items() if not k.endswith("_batches_tracked")}
+    needed = {k: v for k, v in built.state_dict().items() if not k.endswith("_batches_tracked")}
     _check_fit(name, path, needed, state)
-    made.load_state_dict(state, strict=False)
-    return made
+    built.load_state_dict(state, strict=False)
+    return built
 
 
-def _classifier(name: Name, made: nn.Module, state: dict[str, Tensor]) -> set[str]:
-    """Names of the classifier's weights, which are left out."""
+def _classifier(name: Name, built: nn.Module, state: dict[str, Tensor]) -> set[str]:
+    """Return the names of the classifier's weights, which are left out."""
     facts = network(name)
     if facts.classifier:
         return {key for key in state if key.startswith(f"{facts.classifier}.")}
     # with the classifier, timm leaves out a normalisation or hidden layer of some heads
     whole = timm_networks.without_memory(facts.architecture, num_classes=1000)
-    return whole.state_dict().keys() - made.state_dict().keys()
+    return whole.state_dict().keys() - built.state_dict().keys()
 
 
 def _check_fit(name: str, path: Path, needed: dict[str, Tensor], state: dict[str, Tensor]) -> None:
-    found = {k for k in state if not k.endswith("_batches_tracked")}
-    shapes = [k for k in found & needed.keys() if state[k].shape != needed[k].shape]
+    stored = {k for k in state if not k.endswith("_batches_tracked")}
+    shapes = [k for k in stored & needed.keys() if state[k].shape != needed[k].shape]
     for keys, problem in (
-        (needed.keys() - found, "are missing"),
-        (found - needed.keys(), "are unexpected"),
+        (needed.keys() - stored, "are missing"),
+        (stored - needed.keys(), "are unexpected"),
         (shapes, "have another shape"),
     ):
         if keys:
-            shown = ", ".join(sorted(keys)[:5]) + (", ..." if len(keys) > 5 else "")
+            names = ", ".join(sorted(keys)[:5]) + (", ..." if len(keys) > 5 else "")
             raise CrossmodalError(
-                f"{path}: {len(keys)} weights of {name} {problem}: {shown}; give a file with the "
+                f"{path}: {len(keys)} weights of {name} {problem}: {names}; give a file with the "
                 f"keys of {network(name).library}'s state dict of {network(name).architecture}"
             )
 
 
 class _Pool(nn.AdaptiveAvgPool2d):
-    """Leaves maps of the wanted size alone, as VGG's are: a pool's gradient is not repeatable on a
-    GPU.
+    """A pool that leaves maps of the wanted size alone, as VGG's are.
+
+    The gradient of PyTorch's is not repeatable on a GPU.
     """
 
     def forward(self, maps: Tensor) -> Tensor:
-        """Of maps (n, channels, h, w)."""
+        """Pool maps (n, channels, h, w)."""
         return maps if maps.shape[2:] == self.output_size else super().forward(maps)
 
 
@@ -160,7 +162,7 @@ class Vectors(nn.Module):
             trunk.avgpool = _Pool(pool.output_size)
 
     def forward(self, images: Tensor) -> Tensor:
-        """Of images (n, 3, h, w)."""
+        """Embed images (n, 3, h, w)."""
         values = self.network(images)
         return values.unflatten(1, (self.width, -1)).mean(2)  # SqueezeNet's maps are not pooled
 
@@ -179,7 +181,7 @@ class Maps(nn.Module):
             self.network = trunk
 
     def forward(self, images: Tensor) -> Tensor:
-        """Of images (n, 3, h, w)."""
+        """Embed images (n, 3, h, w)."""
         if hasattr(self.network, "forward_features"):
             maps = self.network.forward_features(images)
             return maps.permute(0, 3, 1, 2) if self.channels_last else maps

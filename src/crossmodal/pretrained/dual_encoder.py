@@ -7,18 +7,21 @@ without anybody's code.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import torch
+from PIL.Image import Image
 
 from crossmodal.errors import ENCODERS, CrossmodalError
 from crossmodal.io.bundles import small_files
 from crossmodal.io.files import read_json
 
 CONFIG = "open_clip_config.json"
+Tokenizer = Callable[[list[str]], torch.Tensor]
+Transform = Callable[[Image], torch.Tensor]
 REMOTE = "trust_remote_code"
 # what open_clip raises for configurations that make no sense
 BROKEN = (OSError, ValueError, RuntimeError, KeyError, TypeError, AttributeError, AssertionError)
@@ -53,18 +56,18 @@ class DualEncoder:
         _load(path, self.model)
         self.width: int = config["model_cfg"]["embed_dim"]
 
-    def pixels(self, images: Sequence[Any]) -> torch.Tensor:
-        """Pillow's images in the model's input format, (n, 3, h, w)."""
+    def pixels(self, images: Sequence[Image]) -> torch.Tensor:
+        """Return Pillow's images in the model's input format, (n, 3, h, w)."""
         return torch.stack([self._transform(image) for image in images])
 
     @torch.inference_mode()
     def encode_images(self, pixels: torch.Tensor) -> torch.Tensor:
-        """Unit vectors (n, width) of `pixels`, on their device."""
+        """Return unit vectors (n, width) of `pixels`, on their device."""
         return self.model.encode_image(pixels, normalize=True)
 
     @torch.inference_mode()
     def encode_texts(self, texts: Sequence[str], device: torch.device) -> torch.Tensor:
-        """Unit vectors (n, width) of texts, which are cut to the model's length."""
+        """Return unit vectors (n, width) of texts, which are cut to the model's length."""
         return self.model.encode_text(self._tokenizer([*texts]).to(device), normalize=True)
 
 
@@ -92,8 +95,8 @@ def _check(path: Path, config: dict[str, Any], folder: Path) -> None:
         raise CrossmodalError(f"{path}: its tokenizer needs transformers; {ENCODERS}")
 
 
-def _make(folder: Path, config: dict[str, Any]) -> tuple[Any, Any, Any]:
-    """Model with unset weights, tokenizer and transform of images."""
+def _make(folder: Path, config: dict[str, Any]) -> tuple[Any, Tokenizer, Transform]:
+    """Make the model with unset weights, its tokenizer and transform of images."""
     import open_clip
     from open_clip.transform import PreprocessCfg, image_transform_v2, merge_preprocess_dict
 

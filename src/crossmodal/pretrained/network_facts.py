@@ -1,11 +1,11 @@
-"""Facts about a network before it is made, for the eight networks of the papers."""
+"""Facts about the eight networks of the papers."""
 
 from dataclasses import dataclass, field
 from typing import Literal
 
 from crossmodal.images.crops import Preparation
 
-READOUTS = ("all", "blocks")
+READOUTS: tuple[Literal["all", "blocks"], ...] = ("all", "blocks")
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What is read of a frozen network: all of its layers, or those that end its blocks.
+"""Read-out of a frozen network: all of its layers, or those that end its blocks.
 
     p_lk = 1/(H_l W_l) sum_hw A_lkhw
 
@@ -54,8 +54,9 @@ def fold(network: nn.Module) -> nn.Module:
 
 
 class ReadOut(nn.Module):
-    """A frozen network as a function from images (n, 3, h, w) to its layers, (n, sum of widths) or
-    (n, sum of widths, side, side).
+    """A frozen network as a function from images (n, 3, h, w) to its layers.
+
+    They are (n, sum of widths) or (n, sum of widths, side, side).
 
     Args:
         network: A network without its classifier; its batch norms are folded in place.
@@ -78,7 +79,7 @@ class ReadOut(nn.Module):
             for name, module in self.network.named_modules()
             if (re.fullmatch(blocks, name) if blocks else name in ends)
         }
-        self.kept = threading.local()  # several threads may run it at the same time
+        self.collected = threading.local()  # several threads may run it at the same time
         for module in read.values():
             if tap == "post":
                 module.register_forward_hook(self._keep_output)
@@ -90,15 +91,15 @@ class ReadOut(nn.Module):
     @torch.inference_mode()
     def forward(self, images: Tensor) -> Tensor:
         """Run the network once and collect its layers."""
-        self.kept.values = []
+        self.collected.values = []
         self.network(images)
-        return torch.cat(self.kept.values, 1)
+        return torch.cat(self.collected.values, 1)
 
     def _keep_output(self, module: nn.Module, inputs: tuple[Tensor], output: Tensor) -> None:
-        self.kept.values.append(pooled(output, self.side))
+        self.collected.values.append(pooled(output, self.side))
 
     def _keep_input(self, module: nn.Module, inputs: tuple[Tensor]) -> None:
-        self.kept.values.append(pooled(inputs[0], self.side))
+        self.collected.values.append(pooled(inputs[0], self.side))
 
     def _probe(self, read: dict[str, nn.Module], named_by_block: bool) -> list[Layer]:
         """Run a small image; a layer has the name of its block or of its first convolution."""
@@ -122,20 +123,21 @@ class ReadOut(nn.Module):
         self(torch.zeros(1, 3, PROBE, PROBE, device=device))
         for handle in handles:
             handle.remove()
-        stops = list(accumulate(values.shape[1] for values in self.kept.values))
+        stops = list(accumulate(values.shape[1] for values in self.collected.values))
         return [Layer(*facts) for facts in zip(names, [0, *stops[:-1]], stops, strict=True)]
 
 
 def ends_layer(module: nn.Module) -> bool:
-    """Whether it is an activation, or a normalisation that has one of its own."""
+    """Return whether a module is an activation, or a normalisation that has one of its own."""
     return isinstance(module, nn.ReLU) or (
         isinstance(module, nn.BatchNorm2d) and hasattr(module, "act")
     )
 
 
 def pooled(values: Tensor, side: int | None = None) -> Tensor:
-    """Spatial means (n, k) of maps (n, k, h, w), or with a side of the cells of a grid,
-    (n, k, side, side); units (n, k) as they are.
+    """Average maps (n, k, h, w) to (n, k), or over the cells of a grid to (n, k, side, side).
+
+    Units (n, k) stay as they are.
     """
     if side:
         return adaptive_avg_pool2d(values, side)

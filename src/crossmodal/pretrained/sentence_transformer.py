@@ -23,7 +23,7 @@ Pooling = Literal["mean", "cls", "max"]
 NEEDED = ("config.json", "tokenizer.json")
 OTHERS = ("tokenizer_config.json", "modules.json", "sentence_bert_config.json")
 UNUSED = ("pooler.", "cls.")  # heads, which sentence encoders do not read
-LONGEST = 512  # tokens, where nothing is said
+LONGEST = 512  # tokens, where no file states it
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,9 @@ class Published(WheelFile):
         """
         self.check(path := self.path())
         folder = path.parent
-        known = [*NEEDED, *OTHERS, *(f"{p.parent.name}/{p.name}" for p in folder.glob("*/*.json"))]
+        names = [*NEEDED, *OTHERS, *(f"{p.parent.name}/{p.name}" for p in folder.glob("*/*.json"))]
         files = {
-            name: (folder / name).read_text("utf-8") for name in known if (folder / name).exists()
+            name: (folder / name).read_text("utf-8") for name in names if (folder / name).exists()
         }
         facts = {"source": self.source, "revision": "", "licence": self.licence}
         write_bundle(destination, read_tensors(path), files, facts | {"sha256": self.sha256})
@@ -100,7 +100,7 @@ class SentenceTransformer:
         _load(path, self.network)
 
     def tokens(self, texts: Sequence[str]) -> list[list[int]]:
-        """Ids of the tokens of each sentence, with those that mark its ends."""
+        """Return the ids of the tokens of each sentence, with those that mark its ends."""
         return self.tokenizer([*texts], truncation=True, max_length=self.longest)["input_ids"]
 
     def knows(self, words: Sequence[str]) -> list[bool]:
@@ -110,7 +110,7 @@ class SentenceTransformer:
 
     @torch.inference_mode()
     def encode(self, tokens: Sequence[list[int]]) -> torch.Tensor:
-        """Vectors (n, width) of some sentences, whose padding is not read.
+        """Return the vectors (n, width) of some sentences, whose padding is not read.
 
         Args:
             tokens: Some of `tokens`.
@@ -119,7 +119,8 @@ class SentenceTransformer:
         padding = self.tokenizer.pad_token_id or 0
         ids = pad_sequence(rows, batch_first=True, padding_value=padding)
         mask = pad_sequence([torch.ones_like(row) for row in rows], batch_first=True)
-        ids, mask = ids.to(self.network.device), mask.to(self.network.device)
+        device = next(self.network.parameters()).device
+        ids, mask = ids.to(device), mask.to(device)
         states = self.network(input_ids=ids, attention_mask=mask).last_hidden_state  # (n, t, width)
         read = mask[..., None].bool()
         if self.pooling == "cls":
@@ -132,26 +133,26 @@ class SentenceTransformer:
 
 
 def _modules(path: Path, folder: Path) -> tuple[Pooling, bool]:
-    """Pooling, and whether vectors are normalised, as modules.json says; else the mean."""
+    """Read pooling, and whether vectors are normalised, from modules.json; else the mean."""
     if not (folder / "modules.json").exists():
         return "mean", False
     modules = {m["type"].rpartition(".")[2]: m["path"] for m in read_json(folder / "modules.json")}
     if unknown := modules.keys() - {"Transformer", "Pooling", "Normalize"}:
         raise CrossmodalError(f"{path}: modules.json: {unknown.pop()} is not supported")
-    said = read_json(folder / modules["Pooling"] / "config.json") if "Pooling" in modules else {}
-    wanted = [name for name, value in said.items() if name.startswith("pooling_mode") and value]
-    known: dict[str, Pooling] = {
+    config = read_json(folder / modules["Pooling"] / "config.json") if "Pooling" in modules else {}
+    wanted = [name for name, value in config.items() if name.startswith("pooling_mode") and value]
+    poolings: dict[str, Pooling] = {
         "pooling_mode_mean_tokens": "mean",
         "pooling_mode_cls_token": "cls",
         "pooling_mode_max_tokens": "max",
     }
-    if len(wanted) > 1 or not {*wanted} <= known.keys():
+    if len(wanted) > 1 or not {*wanted} <= poolings.keys():
         raise CrossmodalError(f"{path}: pooling by {' and '.join(wanted)} is not supported")
-    return known[wanted[0]] if wanted else "mean", "Normalize" in modules
+    return poolings[wanted[0]] if wanted else "mean", "Normalize" in modules
 
 
 def _make(path: Path, folder: Path) -> tuple[Any, nn.Module]:
-    """Tokenizer and network, with unset weights."""
+    """Make tokenizer and network, with unset weights."""
     from transformers import AutoConfig, AutoModel, AutoTokenizer
 
     local = {"local_files_only": True, "trust_remote_code": False}

@@ -16,7 +16,7 @@ PREFIX = "timm/"
 
 
 def architecture(name: str, seed: int = 0) -> nn.Module:
-    """A network without its classifier, with weights as timm draws them; `name` may have a tag."""
+    """Make a network without its classifier, as timm draws it; `name` may have a tag."""
     from timm import create_model
 
     with torch.random.fork_rng(devices=[]):
@@ -24,36 +24,36 @@ def architecture(name: str, seed: int = 0) -> nn.Module:
         return create_model(name, num_classes=0).eval().requires_grad_(False)
 
 
-def without_memory(name: str, **options: Any) -> nn.Module:
-    """The same network on the device `meta`."""
+def without_memory(name: str, num_classes: int = 0) -> nn.Module:
+    """Make the network on the device `meta`: its shapes alone."""
     from timm import create_model
 
     with torch.device("meta"):
-        return create_model(name, **{"num_classes": 0, **options}).eval().requires_grad_(False)
+        return create_model(name, num_classes=num_classes).eval().requires_grad_(False)
 
 
 def check_name(name: str) -> None:
-    """Whether timm has a network of this name.
+    """Check that timm has a network of this name.
 
     Raises:
         ValueError: If not; the message proposes similar names.
     """
     from timm import list_models, list_pretrained
 
-    known = list_models()
-    if name not in known and name not in (tagged := list_pretrained()):
-        raise ValueError(unknown(name, tagged if name.partition(".")[0] in known else known))
+    names = list_models()
+    if name not in names and name not in (tagged := list_pretrained()):
+        raise ValueError(unknown(name, tagged if name.partition(".")[0] in names else names))
 
 
 @cache
 def facts(name: str) -> Network:
-    """What is known of a network.
+    """Return facts about a network.
 
     Raises:
         ValueError: If timm has none of this name, or it does not read square pictures into vectors.
     """
     check_name(name)
-    network = without_memory(name)
+    network: Any = without_memory(name)  # timm's attributes have no types
     preparation = _preparation(name, network)
     images = torch.zeros(1, 3, preparation.crop, preparation.crop, device="meta")
     layers = {
@@ -76,8 +76,8 @@ def facts(name: str) -> Network:
     )
 
 
-def _preparation(name: str, network: nn.Module) -> Preparation:
-    """As timm evaluates the network, for `resize: short`."""
+def _preparation(name: str, network: Any) -> Preparation:
+    """Return how timm prepares images to evaluate the network, for `resize: short`."""
     from timm.data import resolve_data_config
 
     config = resolve_data_config(network.pretrained_cfg)

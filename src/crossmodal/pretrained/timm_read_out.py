@@ -1,4 +1,4 @@
-"""What is read of a frozen network of timm's: activations or blocks, and its pooled output.
+"""Read-out of a frozen network of timm's: activations or blocks, and its pooled output.
 
     p_l = mean over the positions, or the tokens, of the output of module l
 
@@ -9,7 +9,7 @@ output ends the read-out; where nothing but pooling follows the last block, that
 import re
 import threading
 from itertools import accumulate
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -37,7 +37,7 @@ class TimmReadOut(nn.Module):
         super().__init__()
         self.network = network
         self.channels_last = getattr(network, "output_fmt", "") == "NHWC"
-        self.kept = threading.local()  # several threads may run it at the same time
+        self.collected = threading.local()  # several threads may run it at the same time
         self.reads_output = True
         names = {"all": activations, "blocks": blocks}[read](network) if read != "last" else []
         for name in names:
@@ -47,17 +47,17 @@ class TimmReadOut(nn.Module):
     @torch.inference_mode()
     def forward(self, images: Tensor) -> Tensor:
         """Run the network once and collect its layers."""
-        self.kept.values, self.kept.count = [], len(images)
+        self.collected.values, self.collected.count = [], len(images)
         output = self.network(images)
-        return torch.cat([*self.kept.values, *([output] if self.reads_output else [])], 1)
+        return torch.cat([*self.collected.values, *([output] if self.reads_output else [])], 1)
 
-    def _keep(self, module: nn.Module, inputs: tuple[Tensor], output: Any) -> None:
+    def _keep(self, module: nn.Module, inputs: tuple[Tensor], output: Tensor) -> None:
         if self._is_read(output):
-            self.kept.values.append(means(output, self.channels_last))
+            self.collected.values.append(means(output, self.channels_last))
 
-    def _is_read(self, output: Any) -> bool:
-        """Whether it is one tensor with a row of each image, not of each window of it."""
-        if not isinstance(output, Tensor) or len(output) != self.kept.count:
+    def _is_read(self, output: object) -> bool:
+        """Return whether an output is a tensor with a row per image, not per window of it."""
+        if not isinstance(output, Tensor) or len(output) != self.collected.count:
             return False
         height, width = (1, 2) if self.channels_last else (-2, -1)
         return output.dim() in (2, 3) or (
@@ -65,15 +65,13 @@ class TimmReadOut(nn.Module):
         )
 
     def _probe(self, names: list[str], crop: int) -> list[Layer]:
-        """Run an empty image; whether weights are used after the last layer decides on whether the
-        output is another one.
-        """
-        found: list[str] = []
+        """Run an empty image; the output is a layer of its own if weights follow the last layer."""
+        read: list[str] = []
         after: list[nn.Module] = []
 
-        def close(name: str, output: Any) -> None:
+        def close(name: str, output: object) -> None:
             if self._is_read(output):
-                found.append(name)
+                read.append(name)
                 after.clear()
 
         handles = [
@@ -91,37 +89,40 @@ class TimmReadOut(nn.Module):
         columns = self(torch.zeros(1, 3, crop, crop, device=device)).shape[1]
         for handle in handles:
             handle.remove()
-        widths = [values.shape[1] for values in self.kept.values]
+        widths = [values.shape[1] for values in self.collected.values]
         output = columns - sum(widths)
         self.reads_output = bool(after) or not widths or widths[-1] != output
         if self.reads_output:
-            found, widths = [*found, OUTPUT], [*widths, output]
+            read, widths = [*read, OUTPUT], [*widths, output]
         stops = list(accumulate(widths))
-        return [Layer(*facts) for facts in zip(found, [0, *stops[:-1]], stops, strict=True)]
+        return [Layer(*facts) for facts in zip(read, [0, *stops[:-1]], stops, strict=True)]
 
 
 def activations(network: nn.Module) -> list[str]:
-    """Names of all activations after convolutions; a normalisation may have one of its own."""
+    """Return the names of all activations after convolutions, or of norms that have their own."""
     ends = [name for name, module in network.named_modules() if ends_layer(module)]
     return [name for name in ends if name.rpartition(".")[0] not in ends]
 
 
 def blocks(network: nn.Module) -> list[str]:
-    """Names of the blocks, as timm groups them for learning rates; else those of its stages."""
-    matcher = network.group_matcher(coarse=False) if hasattr(network, "group_matcher") else {}
-    said = matcher.get("blocks", ()) if isinstance(matcher, dict) else ()
-    # what has a number in timm's list belongs to a block beside it
-    patterns = [said] if isinstance(said, str) else [each for each, number in said if not number]
-    known = dict(network.named_modules())
-    made = [name for name, module in known.items() if next(module.children(), None) is not None]
-    found = [name for name in made if any(re.fullmatch(each, name) for each in patterns)]
+    """Return the names of the blocks, as timm groups them for learning rates, or of its stages."""
+    matcher: object = getattr(network, "group_matcher", lambda coarse: {})(coarse=False)
+    entry = matcher.get("blocks", ()) if isinstance(matcher, dict) else ()
+    # an entry with a number in timm's list belongs to a block beside it
+    patterns = [entry] if isinstance(entry, str) else [text for text, number in entry if not number]
+    modules = dict(network.named_modules())
+    parents = [
+        name for name, module in modules.items() if next(module.children(), None) is not None
+    ]
+    matches = [name for name in parents if any(re.fullmatch(each, name) for each in patterns)]
     stages = {stage["module"] for stage in getattr(network, "feature_info", ())}
-    return found or [name for name in known if name and name in stages]
+    return matches or [name for name in modules if name and name in stages]
 
 
 def means(values: Tensor, channels_last: bool) -> Tensor:
-    """Means (n, k) of maps (n, k, h, w), or with channels last (n, h, w, k), or of tokens
-    (n, t, k); units (n, k) as they are.
+    """Average maps (n, k, h, w), or with channels last (n, h, w, k), or tokens (n, t, k) to (n, k).
+
+    Units (n, k) stay as they are.
     """
     if values.dim() == 4:
         return values.mean((1, 2) if channels_last else (2, 3))

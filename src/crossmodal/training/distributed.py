@@ -24,14 +24,14 @@ Layer = Callable[[torch.Tensor], torch.Tensor]
 
 
 class _Shares:
-    """Which rows of a batch this process is embedding: `part` of `count`; None beside it."""
+    """Rows of a batch that this process embeds: `part` of `count`; None outside of `in_shares`."""
 
     part: slice | None = None
     count: int = 0
 
 
 def in_shares(embed: Callable[[slice], torch.Tensor], count: int) -> torch.Tensor:
-    """Embeddings of a batch, of which each process makes its share, (count, ...) in all of them.
+    """Embed a batch, each process its share; return all embeddings, (count, ...), in each.
 
     Args:
         embed: Embeddings of some rows of the batch. Its results must have one shape and type, but
@@ -70,15 +70,16 @@ def share_layers(network: nn.Module) -> None:
     """
     if processes() == 1:
         return
+    # `forward` is replaced, not the layer, so that names of parameters and state stay
     for module in network.modules():
         if isinstance(module, _BatchNorm):
-            module.forward = partial(_batch_norm, module, module.forward)
+            vars(module)["forward"] = partial(_batch_norm, module, module.forward)
         elif isinstance(module, _DropoutNd):
-            module.forward = partial(_dropout, module, module.forward)
+            vars(module)["forward"] = partial(_dropout, module, module.forward)
 
 
 def _batch_norm(module: _BatchNorm, alone: Layer, x: torch.Tensor) -> torch.Tensor:
-    """Of the rows (b, c, ...) of a share, by the statistics of the whole batch."""
+    """Normalise the rows (b, c, ...) of a share by the statistics of the whole batch."""
     if not module.training or not _Shares.part:
         return alone(x)
     axes = [0, *range(2, x.ndim)]
@@ -88,22 +89,24 @@ def _batch_norm(module: _BatchNorm, alone: Layer, x: torch.Tensor) -> torch.Tens
     centred = values - mean
     variance = _Summed.apply(centred.square().sum(axes, keepdim=True)) / count
     with torch.no_grad():
-        module.num_batches_tracked.add_(1)
-        module.running_mean.lerp_(mean.flatten(), module.momentum)
+        state, momentum = dict(module.named_buffers()), module.momentum
+        assert momentum is not None  # cumulative averages are not supported
+        state["num_batches_tracked"].add_(1)
+        state["running_mean"].lerp_(mean.flatten(), momentum)
         unbiased = variance.flatten() * count / (count - 1)
-        module.running_var.lerp_(unbiased, module.momentum)
+        state["running_var"].lerp_(unbiased, momentum)
     shape = (-1, *[1] * (x.ndim - 2))
-    found = centred * (variance + module.eps).rsqrt() * module.weight.view(shape)
-    found = (found + module.bias.view(shape)).to(x.dtype)
-    return module.act(found) if hasattr(module, "act") else found  # as in timm's networks
+    scaled = centred * (variance + module.eps).rsqrt() * module.weight.view(shape)
+    activation = getattr(module, "act", nn.Identity())  # in timm's networks it belongs to the norm
+    return activation((scaled + module.bias.view(shape)).to(x.dtype))
 
 
 def _dropout(module: _DropoutNd, alone: Layer, x: torch.Tensor) -> torch.Tensor:
-    """Of the rows (b, ...) of a share, among those that are drawn for the whole batch."""
+    """Drop entries of the rows (b, ...) of a share, drawn for the whole batch."""
     if not module.training or not _Shares.part:
         return alone(x)
-    kept = x.new_empty(_Shares.count, *x.shape[1:]).bernoulli_(1 - module.p)[_Shares.part]
-    return x * kept.div_(1 - module.p)
+    mask = x.new_empty(_Shares.count, *x.shape[1:]).bernoulli_(1 - module.p)[_Shares.part]
+    return x * mask.div_(1 - module.p)
 
 
 class _Summed(torch.autograd.Function):
@@ -137,7 +140,7 @@ class _Gathered(torch.autograd.Function):
 
 
 class _Repeated(torch.autograd.Function):
-    """Rows that each of `total` processes has made: their gradients will be added."""
+    """Rows that each of `total` processes computes: their gradients will be added."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor, total: int) -> torch.Tensor:

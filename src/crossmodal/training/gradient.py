@@ -45,7 +45,7 @@ class GradientMethod(Method):
 
     @property
     def schedule(self) -> Schedule:
-        """Phases and learning rates; by default the options `epochs` and `learning_rate`."""
+        """Phases and learning rates, by default the options `epochs` and `learning_rate`."""
         return Schedule((Phase(self.options.epochs, self.options.learning_rate),))
 
     @abstractmethod
