@@ -16,7 +16,8 @@ import torch
 
 from crossmodal.data.prepared import Prepared
 from crossmodal.data.writer import Writer
-from crossmodal.features.logmel import RATE, LogMel, read_speech
+from crossmodal.features.logmel import LogMel
+from crossmodal.io.sound_files import RATE, read_speech
 from crossmodal.rendering.synthesiser import flac
 
 CLIPS, ROUNDS = 200, 4

@@ -36,7 +36,7 @@ from crossmodal.config import params
 from crossmodal.data.feature_file import Ragged
 from crossmodal.data.split import Split, View
 from crossmodal.device import device
-from crossmodal.features.tokens import END, tokenise
+from crossmodal.features._vocabulary import END, tokenise
 from crossmodal.learning.method import Run
 from crossmodal.methods.multimodal_embedding import MultimodalEmbedding
 from crossmodal.methods.sam import SAM
@@ -89,7 +89,7 @@ def sentences(count, rng):
         return [rng.integers(4, WORDS, length) for length in rng.integers(8, 19, count)]
     text = zipfile.ZipFile(archive).read("Flickr8k.token.txt").decode()
     lines = [line.partition("\t")[2] for line in text.splitlines()[:count]]
-    captions = [tokenise(line, lower=True) for line in lines]
+    captions = [tokenise(line) for line in lines]
     frequent = Counter(word for caption in captions for word in caption).most_common(WORDS - 4)
     ids = {word: 4 + rank for rank, (word, _) in enumerate(frequent)}
     return [np.array([*(ids[word] for word in caption), END]) for caption in captions]

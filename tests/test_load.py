@@ -35,7 +35,7 @@ SPLITS = ["train"] * 12 + ["validation"] * 6 + ["test"] * 6
 WORDS = ["red", "blue", "green", "a", "big", "small", "circle", "square", "on", "the", "left"]
 WEIGHTS = "mine.safetensors"
 NETWORK = {"backbone": "squeezenet1_1", "weights": WEIGHTS, "resize": "warp", "seed": 0}
-LAYERS = {"crops": 1, "layers": "all", "tap": "post"}
+LAYERS = {"crops": 1, "layers": "all"}
 RANDOM = NETWORK | {"weights": "random"}
 CODES = {"thresholds": {"positive": 0.15, "negative": -0.25}, "clip": None}
 FEATURES = {
@@ -49,7 +49,7 @@ FEATURES = {
     "bow": ("bow", {"size": 30, "weighting": "tfidf", "unit": "item", "stop_words": False}),
     "tokens": (
         "tokens",
-        {"fit_on": ["train"], "min_count": 1, "lower": True, "bos": True, "eos": True},
+        {"fit_on": ["train"], "min_count": 1, "bos": True},
     ),
     "logmel": ("logmel", {"kind": "logmel", "frames": 64}),
 }

@@ -1,6 +1,6 @@
-"""Where networks and features live, and in which precision networks run."""
+"""Device and precision of networks."""
 
-from typing import Any
+from typing import overload
 
 import numpy as np
 import torch
@@ -8,20 +8,30 @@ from torch.nn.utils.rnn import PackedSequence
 
 
 def device() -> torch.device:
-    """The GPU if there is one, else the processor."""
+    """Return the GPU if there is one, else the processor."""
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
-def to_device(rows: np.ndarray | torch.Tensor | PackedSequence) -> Any:
-    """Rows on the device; a GPU takes them from pinned memory, while the program goes on."""
+@overload
+def to_device(rows: PackedSequence) -> PackedSequence: ...
+
+
+@overload
+def to_device(rows: np.ndarray | torch.Tensor) -> torch.Tensor: ...
+
+
+def to_device(
+    rows: np.ndarray | torch.Tensor | PackedSequence,
+) -> torch.Tensor | PackedSequence:
+    """Return rows on the device; copies to a GPU are asynchronous, from pinned memory."""
     if isinstance(rows, np.ndarray):
         rows = torch.from_numpy(rows)
     if device().type == "cpu":
         return rows
-    return rows.pin_memory().to(device(), non_blocking=True)
+    return rows.pin_memory().cuda(non_blocking=True)
 
 
 def half_precision() -> torch.autocast:
-    """A context in which a GPU multiplies in bfloat16; a processor keeps single precision."""
+    """Return a context in which a GPU multiplies in bfloat16; a processor keeps float32."""
     kind = device().type
     return torch.autocast(kind, torch.bfloat16, enabled=kind == "cuda")

@@ -38,9 +38,9 @@ def listed(names: Iterable[str]) -> str:
     return ", ".join([*names[:SHOWN], *more])
 
 
-def unknown(name: object, known: Iterable[str]) -> str:
-    """What to say of a name that is none of those known: which there are, and similar ones."""
-    names = sorted(known)
+def unknown(name: object, allowed: Iterable[str]) -> str:
+    """Return a message on an unknown name, with the allowed ones and similar ones."""
+    names = sorted(allowed)
     near = difflib.get_close_matches(str(name), names)
     parts = [f"{name!r} is unknown"]
     if len(names) <= SHOWN or not near:
@@ -54,5 +54,5 @@ def explained(error: Exception) -> str:
     """Return the message for the user with what to do; empty where only a traceback helps."""
     if isinstance(error, CrossmodalError):
         return str(error)
-    remedy = next((remedy for said, remedy in REMEDIES.items() if said in str(error)), None)
+    remedy = next((remedy for cause, remedy in REMEDIES.items() if cause in str(error)), None)
     return f"{error}; {remedy} and run the same command again" if remedy else ""

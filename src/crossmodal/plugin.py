@@ -18,7 +18,7 @@ class Strict(BaseModel):
 
 
 class Plugin:
-    """What is made of options: a dataset, a feature or a method.
+    """Base class of datasets, features and methods, which are made from options.
 
     A subclass describes its options in a class `Options(Strict)` inside of it, one
     `Field(description=...)` each, with the unit where there is one.

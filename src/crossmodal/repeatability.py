@@ -1,7 +1,7 @@
-"""So that a job computes the same numbers each time: one thread, and deterministic algorithms.
+"""Reproducibility of a job: one thread per library, deterministic GPU kernels.
 
-A sum that is split among threads is rounded otherwise, so results would depend on their number.
-What is worked on at the same time are jobs, and pieces of a job that do not depend on each other.
+A sum that is split among threads is rounded differently, so results would depend on their number.
+Jobs, and independent parts of a job, run in parallel instead.
 """
 
 import os
@@ -10,12 +10,12 @@ VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def use_one_thread() -> None:
-    """Say so to NumPy's, SciPy's and PyTorch's libraries, which ask when they are loaded."""
+    """Set one thread for the libraries of NumPy, SciPy and PyTorch, before they are loaded."""
     os.environ.update(dict.fromkeys(VARIABLES, "1"))
 
 
 def use_deterministic_algorithms(wanted: bool | None) -> None:
-    """Let a GPU compute the same numbers each time, or the faster way; a processor always does.
+    """Choose deterministic or faster algorithms of a GPU; those of a CPU are deterministic.
 
     Args:
         wanted: `deterministic` of params.yaml; None for a job that makes no use of a GPU, and need
@@ -33,4 +33,5 @@ def use_deterministic_algorithms(wanted: bool | None) -> None:
     else:
         os.environ.pop("CUBLAS_WORKSPACE_CONFIG", None)
     torch.use_deterministic_algorithms(wanted)
-    torch.utils.deterministic.fill_uninitialized_memory = False  # nothing here reads such memory
+    # nothing here reads such memory; a property of the module, which stubs do not have
+    setattr(torch.utils.deterministic, "fill_uninitialized_memory", False)  # noqa: B010

@@ -4,7 +4,7 @@ import numpy as np
 
 
 def unit_rows(x: np.ndarray) -> np.ndarray:
-    """Rows divided by their Euclidean length; zero rows stay zero.
+    """Return rows divided by their Euclidean length; zero rows stay zero.
 
     Args:
         x: Embeddings, (n, d).
@@ -13,7 +13,7 @@ def unit_rows(x: np.ndarray) -> np.ndarray:
 
 
 def inner_product(queries: np.ndarray, gallery: np.ndarray) -> np.ndarray:
-    """Cosine (q, n) of two sets of embeddings; 0 where one of them is zero.
+    """Return the cosines (q, n) of two sets of embeddings; 0 where one of them is zero.
 
     BLAS rounds by position: equal non-zero documents may differ in the last bit, not tie.
 
@@ -27,6 +27,6 @@ def inner_product(queries: np.ndarray, gallery: np.ndarray) -> np.ndarray:
 
 
 def _lengths(x: np.ndarray) -> np.ndarray:
-    """Euclidean length of each row, 1 for a zero row."""
+    """Return euclidean length of each row, 1 for a zero row."""
     lengths = np.sqrt(np.einsum("nd,nd->n", x, x))
     return np.where(lengths == 0, np.ones_like(lengths), lengths)

@@ -10,7 +10,7 @@ from crossmodal.errors import CrossmodalError
 
 FEATURES = {
     "bow": {"size": 9, "weighting": "counts", "unit": "caption", "stop_words": True},
-    "tokens": {"fit_on": ["train"], "min_count": 1, "lower": True, "bos": True, "eos": True},
+    "tokens": {"fit_on": ["train"], "min_count": 1, "bos": True},
 }
 
 

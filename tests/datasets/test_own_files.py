@@ -152,7 +152,9 @@ def test_a_path_is_written_so_that_a_csv_keeps_it(look):
 
 def test_a_picture_of_a_format_that_is_not_installed_is_named(look, monkeypatch):
     monkeypatch.setattr("crossmodal.datasets._own_files.formats", lambda: ("JPEG",))
-    with pytest.raises(CrossmodalError, match=r"1 \.heic, not read yet.*crossmodal\[heic\]"):
+    with pytest.raises(
+        CrossmodalError, match=r"1 \.heic, not read yet.*crossmodal-retrieval\[heic\]"
+    ):
         look("a.HEIC")
 
 

@@ -21,7 +21,6 @@ OPTIONS = {
     "crops": 10,
     "resize": "warp",
     "layers": "all",
-    "tap": "post",
     "seed": 0,
 }
 NOISE = np.random.default_rng(0).integers(256, size=(12, 12, 3), dtype=np.uint8)
@@ -229,7 +228,6 @@ def test_a_network_of_timms_ends_in_its_pooled_output(dataset, backbone, layers,
     ("changes", "message"),
     [
         ({"layers": "all"}, "timm/test_vit has no activations after .*; choose 'blocks' or 'last'"),
-        ({"layers": "blocks", "tap": "pre"}, "tap: timm/test_vit is read after"),
         ({"backbone": "timm/test_vi"}, "did you mean 'test_vit"),
     ],
 )

@@ -8,7 +8,7 @@ from crossmodal.data.prepared import Prepared
 from crossmodal.data.writer import Writer
 from crossmodal.errors import CrossmodalError
 
-OPTIONS = {"fit_on": ["train"], "min_count": 1, "lower": True, "bos": False, "eos": True}
+OPTIONS = {"fit_on": ["train"], "min_count": 1, "bos": False}
 OPTIONS |= {"word_dims": 4, "window": 3, "mixtures": ["gaussian", "hybrid"], "components": 3}
 OPTIONS |= {"iterations": 20, "seed": 0}
 WORDS = [f"w{chr(97 + i)}" for i in range(12)]

@@ -54,7 +54,7 @@ def test_mean_of_the_maps_is_the_one_layer_embedding(prepared):
 
 def test_means_of_the_maps_that_end_the_blocks_are_the_activations_of_the_blocks(prepared):
     maps = Maps(**OPTIONS | {"layers": "blocks", "side": 1})
-    means = Activations(**OPTIONS | {"layers": "blocks", "crops": 1, "tap": "post"})
+    means = Activations(**OPTIONS | {"layers": "blocks", "crops": 1})
     for feature in (maps, means):
         feature.setup(None)
     found, expected = (f.extract(prepared, prepared.items, {}) for f in (maps, means))

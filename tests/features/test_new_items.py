@@ -34,7 +34,7 @@ BACKBONE = {
 }
 THRESHOLDS = {"positive": 0.15, "negative": -0.25}
 BOW = {"size": 9, "stop_words": True}
-TOKENS = {"fit_on": ["train"], "min_count": 2, "lower": True, "bos": True, "eos": True}
+TOKENS = {"fit_on": ["train"], "min_count": 2, "bos": True}
 MIXTURES = {
     "word_dims": 3,
     "window": 2,
@@ -51,12 +51,12 @@ TRANSFORMER = {
     "seed": 0,
 }
 FEATURES = {
-    "activations": ("activations", BACKBONE | {"crops": 1, "layers": "all", "tap": "post"}),
+    "activations": ("activations", BACKBONE | {"crops": 1, "layers": "all"}),
     "blocks": (
         "activations",
         BACKBONE
         | {"backbone": "timm/test_convnext", "weights": "random"}
-        | {"crops": 1, "layers": "blocks", "tap": "post"},
+        | {"crops": 1, "layers": "blocks"},
     ),
     "fc7": ("fc7", {"activations": "activations", "normalise": True}),
     "fne": ("fne", {"activations": "activations", "thresholds": THRESHOLDS, "clip": None}),

@@ -11,14 +11,12 @@ from crossmodal.config import plugins
 from crossmodal.data.prepared import Prepared
 from crossmodal.data.writer import Writer
 from crossmodal.errors import CrossmodalError
-from crossmodal.features.tokens import tokenise
+from crossmodal.features._vocabulary import tokenise
 
 OPTIONS = {
     "fit_on": ["train", "validation"],
     "min_count": 1,
-    "lower": True,
     "bos": False,
-    "eos": True,
 }
 CAPTIONS = [
     ("train", "A dog runs."),
@@ -63,7 +61,7 @@ def encode(tmp_path):
     ],
 )
 def test_captions_are_split_as_known(text, words):
-    assert tokenise(text, lower=True) == words.split("|")
+    assert tokenise(text) == words.split("|")
 
 
 def test_needs_neither_network_nor_data_files(monkeypatch):
@@ -71,7 +69,7 @@ def test_needs_neither_network_nor_data_files(monkeypatch):
 
     monkeypatch.setattr(nltk.data, "path", [])
     monkeypatch.setattr(socket, "socket", None)
-    assert tokenise("It works. Yes!", lower=False) == ["It", "works", ".", "Yes", "!"]
+    assert tokenise("It works. Yes!") == ["it", "works", ".", "yes", "!"]
 
 
 def test_splitting_what_was_split_changes_nothing():
@@ -80,8 +78,8 @@ def test_splitting_what_was_split_changes_nothing():
         "two dogs (one brown, one white) don't play; they sleep.",
         "a girl says hi! her friend isn't there... is she?",
     ):
-        words = tokenise(text, lower=True)
-        assert tokenise(" ".join(words), lower=True) == words
+        words = tokenise(text)
+        assert tokenise(" ".join(words)) == words
 
 
 def test_words_are_ordered_by_count_and_then_by_the_alphabet(encode):
@@ -112,18 +110,12 @@ def test_rare_words_are_unknown(encode):
 
 
 @pytest.mark.parametrize("bos", [True, False])
-@pytest.mark.parametrize("eos", [True, False])
-def test_ids_decode_to_the_caption_between_its_marks(encode, bos, eos):
-    sequences, words = encode(CAPTIONS[:3], bos=bos, eos=eos)
+def test_ids_decode_to_the_caption_between_its_marks(encode, bos):
+    sequences, words = encode(CAPTIONS[:3], bos=bos)
     for sequence, (_, text) in zip(sequences, CAPTIONS[:3], strict=True):
-        expected = ["<bos>"] * bos + tokenise(text, lower=True) + ["<eos>"] * eos
+        expected = ["<bos>"] * bos + tokenise(text) + ["<eos>"]
         assert [words[id] for id in sequence] == expected
         assert sequence.dtype == np.int32
-
-
-def test_case_is_kept_if_wanted(encode):
-    words = encode(CAPTIONS, lower=False)[1]
-    assert {"A", "a", "The"} < set(words)
 
 
 def test_captions_without_text_have_no_row(encode):
@@ -164,7 +156,7 @@ def words(sentences):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(nltk.data, "path", [])
         patch.setattr(socket, "socket", None)
-        return [(split, tokenise(text, lower=True)) for split, text in sentences]
+        return [(split, tokenise(text)) for split, text in sentences]
 
 
 @pytest.mark.real
@@ -182,7 +174,7 @@ def test_real_captions_have_the_known_vocabulary(words):
 @pytest.mark.real
 def test_splitting_real_captions_again_changes_nothing(words):
     """But for a few: abbreviations, and quotes that have become opening and closing ones."""
-    changed = [c for _, c in words[::10] if tokenise(" ".join(c), lower=True) != c]
+    changed = [c for _, c in words[::10] if tokenise(" ".join(c)) != c]
     assert len(changed) < 0.005 * len(words[::10])
 
 
@@ -192,7 +184,7 @@ def test_real_captions_become_ids_and_words_again(encode, sentences):
     sequences, vocabulary = encode(sample)
     for sequence, (split, text) in zip(sequences, sample, strict=True):
         shown = [vocabulary[id] for id in sequence]
-        expected = tokenise(text, lower=True)
+        expected = tokenise(text)
         assert shown[-1] == "<eos>"
         pairs = list(zip(shown[:-1], expected, strict=True))
         assert all(a == b or (a == "<unk>" and split == "test") for a, b in pairs)

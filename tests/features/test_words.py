@@ -5,8 +5,8 @@ import unicodedata
 
 import pytest
 
+from crossmodal.features._vocabulary import tokenise
 from crossmodal.features._words import normalised, words
-from crossmodal.features.tokens import tokenise
 
 ASCII_WORD = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
 
@@ -46,7 +46,7 @@ def test_both_unicode_forms_have_the_same_words(language):
     text, _ = CAPTIONS[language]
     decomposed = unicodedata.normalize("NFD", text)
     assert words(decomposed) == words(text)
-    assert tokenise(decomposed, lower=True) == tokenise(text, lower=True)
+    assert tokenise(decomposed) == tokenise(text)
 
 
 @pytest.mark.parametrize("language", CAPTIONS)
@@ -58,7 +58,7 @@ def test_the_words_of_words_are_the_same(language):
 @pytest.mark.parametrize("language", CAPTIONS)
 def test_tokens_keep_every_letter_and_mark(language):
     text, _ = CAPTIONS[language]
-    assert "".join(tokenise(text, lower=True)) == "".join(normalised(text).lower().split())
+    assert "".join(tokenise(text)) == "".join(normalised(text).lower().split())
 
 
 def test_words_of_ascii_are_those_of_the_plain_expression():
@@ -72,7 +72,7 @@ def test_words_of_ascii_are_those_of_the_plain_expression():
 @pytest.mark.parametrize("sign", ["’", "ʼ", "´", "＇"])
 def test_apostrophes_are_one(sign):
     assert words(f"don{sign}t") == ["don't"]
-    assert tokenise(f"don{sign}t", lower=True) == ["do", "n't"]
+    assert tokenise(f"don{sign}t") == ["do", "n't"]
 
 
 def test_invisible_letters_are_left_out_but_not_spaces():

@@ -59,7 +59,6 @@ PARAMS = {
             "crops": 1,
             "resize": "warp",
             "layers": "all",
-            "tap": "post",
             "seed": 0,
         },
         "fc7": {"activations": "activations", "normalise": True},

@@ -12,7 +12,7 @@ from crossmodal.plugin import Share, Strict
 
 
 class Changes(Strict):
-    """What is changed of the items' categories; the features stay."""
+    """Changes of the items' categories; the features stay."""
 
     label: str = Field("", description="What rows call it.")
     classes: list[str] = Field(
@@ -31,7 +31,7 @@ class Changes(Strict):
     seed: int = Field(0, ge=0, description="Seeds what is drawn.")
 
     def apply(self, items: list[Item], split: str) -> list[Item]:
-        """The items of a split, changed; in their order.
+        """Return the items of a split, changed; in their order.
 
         Args:
             items: All items of the split.
@@ -58,19 +58,19 @@ class Changes(Strict):
     def _imbalanced(
         self, items: list[Item], classes: list[str], rng: np.random.Generator
     ) -> list[Item]:
-        kept: set[str] = set()
+        ids: set[str] = set()
         shares = self.imbalance ** -np.linspace(0, 1, len(classes))
         for name, share in zip(classes, shares, strict=True):
             own = [item.id for item in items if item.category == name]
-            kept.update(rng.permutation(own)[: max(1, round(share * len(own)))].tolist())
-        return [item for item in items if item.id in kept]
+            ids.update(rng.permutation(own)[: max(1, round(share * len(own)))].tolist())
+        return [item for item in items if item.id in ids]
 
     def _mislabelled(
         self, items: list[Item], classes: list[str], rng: np.random.Generator
     ) -> list[Item]:
-        found = list(items)
+        mislabelled = list(items)
         for row in rng.permutation(len(items))[: round(self.wrong_labels * len(items))]:
             others = [name for name in classes if name != items[row].category]
             name = str(rng.choice(others))
-            found[row] = dataclasses.replace(items[row], category=name, labels=(name,))
-        return found
+            mislabelled[row] = dataclasses.replace(items[row], category=name, labels=(name,))
+        return mislabelled

@@ -54,20 +54,18 @@ class Dataset(Plugin, ABC):
 
     @abstractmethod
     def counts(self) -> dict[str, int] | None:
-        """Number of items that each split must have, asserted after `prepare`; None: any."""
+        """Return the size that each split must have, asserted after `prepare`; None: any."""
 
     def departure(self) -> str:
-        """What tables say of it, as `has ...`: how its sizes depart from the papers', or what some
-        items lack; empty: nothing.
-        """
+        """Return a note for tables, as `has ...`, on sizes that differ from the papers'."""
         return ""
 
     def files(self) -> list[Path]:
-        """The user's own files that `prepare` reads; when one changes, it is called again."""
+        """Return the user's own files that `prepare` reads; a change of one calls it again."""
         return []
 
     def own_paths(self) -> list[Path]:
-        """The folders, or files, of the user that `files` lie in, as params.yaml names them."""
+        """Return the user's folders, or files, that hold `files`, as params.yaml names them."""
         return []
 
     @abstractmethod

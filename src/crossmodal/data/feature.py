@@ -46,9 +46,9 @@ class Feature(Plugin, ABC):
         published: Whether its rows come with a dataset, whatever another one taught.
     """
 
-    modality: ClassVar[Literal["image", "text", "speech"]]
+    modality: Literal["image", "text", "speech"]
     unit: Literal["item", "caption"] = "item"
-    shape: ClassVar[Shape] = "vector"
+    shape: Shape = "vector"
     reads: ClassVar[tuple[str, ...]] = ("items.csv", "captions.csv", "splits.csv", "media.zip")
     of: tuple[str, ...] = ()
     weights: str = ""
@@ -60,8 +60,8 @@ class Feature(Plugin, ABC):
     packages: ClassVar[tuple[str, ...]] = ()
     published: ClassVar[bool] = False
 
-    def rows(self, dataset: Items) -> Sequence[Item] | Sequence[Caption]:
-        """What the rows of the feature file are, in order."""
+    def rows(self, dataset: Items) -> Sequence[Item | Caption]:
+        """Return the items, or captions, that the rows of the feature file describe, in order."""
         return dataset.items if self.unit == "item" else dataset.captions
 
     def setup(self, weights: Path | None) -> None:
@@ -89,7 +89,7 @@ class Feature(Plugin, ABC):
     def extract(
         self, dataset: Items, rows: Sequence[Any], sources: dict[str, FeatureFile]
     ) -> np.ndarray | list[np.ndarray]:
-        """Features of some rows.
+        """Return features of some rows.
 
         Args:
             dataset: What the rows belong to.
@@ -112,7 +112,7 @@ class Feature(Plugin, ABC):
         return None
 
     def learnt(self) -> dict[str, Any]:
-        """All that `fit` learnt and `setup` found, as JSON: a vocabulary, a checksum."""
+        """Return all that `fit` learnt and `setup` found, as JSON: a vocabulary, a checksum."""
         return {}
 
     def restore(self, learnt: dict[str, Any]) -> None:

@@ -47,15 +47,15 @@ class Ragged:
 
     @property
     def lengths(self) -> np.ndarray:
-        """Length of each sequence, (n,)."""
+        """Return the length of each sequence, (n,)."""
         return np.diff(self.offsets)
 
     def __getitem__(self, row: int) -> np.ndarray:
-        """Sequence `row`, (length, ...)."""
+        """Return sequence `row`, (length, ...)."""
         return self.values[self.offsets[row] : self.offsets[row + 1]]
 
     def take(self, rows: np.ndarray) -> "Ragged":
-        """The sequences `rows`, in that order."""
+        """Return the sequences `rows`, in that order."""
         offsets = np.concatenate([[0], np.cumsum(self.lengths[rows])])
         # an index of every step would be larger than the steps
         return Ragged(np.concatenate([self.values[:0], *(self[row] for row in rows)]), offsets)
@@ -81,8 +81,18 @@ class FeatureFile:
     features: Rows
     meta: dict[str, Any]
 
+    def vectors(self) -> np.ndarray:
+        """Return the features (n, d), of a file without sequences.
+
+        Raises:
+            CrossmodalError: If the rows are sequences.
+        """
+        if isinstance(self.features, Ragged):
+            raise CrossmodalError(f"row {self.ids[0]!r} is a sequence, not a vector")
+        return self.features
+
     def take(self, rows: np.ndarray) -> "FeatureFile":
-        """The given rows, in that order."""
+        """Return the given rows, in that order."""
         features = self.features
         taken = features.take(rows) if isinstance(features, Ragged) else features[rows]
         return FeatureFile(
@@ -116,7 +126,7 @@ def write_features(
         hdf5.store_strings(file, "ids", ids)
         hdf5.store_strings(file, "items", items)
         if ragged:
-            lengths = np.concatenate([chunk.lengths for chunk in chunks])
+            lengths = np.concatenate([c.lengths for c in chunks if isinstance(c, Ragged)])
             hdf5.store(file, "offsets", np.concatenate([[0], np.cumsum(lengths)]))
             values = hdf5.add(file, "values", (int(lengths.sum()), *width), dtype)
         else:
@@ -150,7 +160,7 @@ def _values(rows: Rows) -> np.ndarray:
 
 
 def not_finite(rows: Rows) -> int | None:
-    """The first row with a value that is NaN or infinite."""
+    """Return the first row with a value that is NaN or infinite."""
     values = _values(rows)
     if values.dtype.kind != "f":
         return None

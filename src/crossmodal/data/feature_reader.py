@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import h5py
 import numpy as np
@@ -29,9 +29,8 @@ def open_features(path: Path) -> FeatureFile:
     with _damage(path):
         file = hdf5.read(path)
         ids, items = _read_head(file)
-        return FeatureFile(
-            ids, items, _Opened(path, ids, hdf5.part(file, "features")), _read_meta(file)
-        )
+        rows = _Opened(path, ids, hdf5.part(file, "features"))
+        return FeatureFile(ids, items, cast(np.ndarray, rows), _read_meta(file))
 
 
 @dataclass(frozen=True)
@@ -46,9 +45,11 @@ class _Opened:
         return len(self.rows)
 
     def __getitem__(self, span: slice) -> np.ndarray:
-        """Consecutive rows (n, d)."""
+        """Return consecutive rows (n, d)."""
         with _damage(self.path):
-            return _finite(self.rows[span], self.ids[span])
+            rows = self.rows[span]
+            _check_finite(rows, self.ids[span])
+            return rows
 
 
 class _FileBytes:
@@ -73,12 +74,11 @@ class FileRagged(Ragged):
     """Image files that stay in a feature file, and are read one by one.
 
     Args:
-        values: The bytes of all files in it.
+        values: The bytes of all files in it, read when they are sliced.
         offsets: Of all files in it.
         rows: Which of them these are, (n,).
     """
 
-    values: _FileBytes
     rows: np.ndarray
 
     def __len__(self) -> int:
@@ -86,15 +86,15 @@ class FileRagged(Ragged):
 
     @property
     def lengths(self) -> np.ndarray:
-        """Bytes of each file, (n,)."""
+        """Return bytes of each file, (n,)."""
         return np.diff(self.offsets)[self.rows]
 
     def __getitem__(self, row: int) -> np.ndarray:
-        """File `row`, (length,)."""
+        """Return file `row`, (length,)."""
         return self.values[self.offsets[self.rows[row]] : self.offsets[self.rows[row] + 1]]
 
     def take(self, rows: np.ndarray) -> "FileRagged":
-        """The files `rows`, in that order."""
+        """Return the files `rows`, in that order."""
         return FileRagged(self.values, self.offsets, self.rows[rows])
 
 
@@ -115,13 +115,14 @@ def read_features(path: Path, items: Collection[str] | None = None) -> FeatureFi
         ids, owners = _read_head(file)
         rows = _wanted(owners, items)
         taken = [ids[r] for r in rows]
-        features = _finite(_read_rows(file, rows, len(ids)), taken)
+        features = _read_rows(file, rows, len(ids))
+        _check_finite(features, taken)
         meta = _read_meta(file)
     return FeatureFile(taken, [owners[r] for r in rows], features, meta)
 
 
 def _wanted(owners: list[str], items: Collection[str] | None) -> np.ndarray:
-    """The rows of some items, in their order."""
+    """Return the rows of some items, in their order."""
     if items is None:
         return np.arange(len(owners))
     position = {item: place for place, item in enumerate(items)}
@@ -129,10 +130,9 @@ def _wanted(owners: list[str], items: Collection[str] | None) -> np.ndarray:
     return rows[np.argsort([position[owners[row]] for row in rows], kind="stable")]
 
 
-def _finite(rows: Rows, ids: list[str]) -> Rows:
+def _check_finite(rows: Rows, ids: list[str]) -> None:
     if (row := not_finite(rows)) is not None:
         raise ValueError(f"row {ids[row]!r} has values that are NaN or infinite")
-    return rows
 
 
 @contextmanager
@@ -146,7 +146,7 @@ def _damage(path: Path) -> Iterator[None]:
 
 
 def _read_head(file: h5py.File) -> tuple[list[str], list[str]]:
-    """Ids of the rows and of their items."""
+    """Return ids of the rows and of their items."""
     ids, items = _read_strings(file, "ids"), _read_strings(file, "items")
     if len(ids) != len(items):
         raise ValueError(f"{len(items)} items for {len(ids)} ids")
@@ -159,14 +159,14 @@ def _read_meta(file: h5py.File) -> dict[str, Any]:
 
 
 def _read_strings(file: h5py.File, name: str) -> list[str]:
-    found = hdf5.part(file, name)
-    if found.dtype.kind != "S":
+    strings = hdf5.part(file, name)
+    if strings.dtype.kind != "S":
         raise ValueError(f"{name} are no strings of one length")
-    return found.asstr()[()].tolist()
+    return strings.asstr()[()].tolist()
 
 
 def _read_rows(file: h5py.File, rows: np.ndarray, total: int) -> Rows:
-    """The given rows, in that order."""
+    """Return the given rows, in that order."""
     if "offsets" not in file:
         features = hdf5.part(file, "features")
         if len(features) != total:
@@ -177,14 +177,15 @@ def _read_rows(file: h5py.File, rows: np.ndarray, total: int) -> Rows:
     if len(offsets) != total + 1 or ends != (0, len(values)) or (np.diff(offsets) < 0).any():
         raise ValueError("offsets do not fit values")
     if values.dtype == np.uint8 and np.diff(offsets)[rows].sum() > IN_MEMORY:
-        return FileRagged(_FileBytes(Path(file.filename)), offsets, rows)
+        content = _FileBytes(Path(file.filename))
+        return FileRagged(cast(np.ndarray, content), offsets, rows)
     return _gather(values, offsets, rows)
 
 
 def _gather(values: h5py.Dataset, offsets: np.ndarray, rows: np.ndarray) -> Ragged:
-    """Sequences `values[offsets[row]:offsets[row + 1]]`, read in the order of the file."""
+    """Return sequences `values[offsets[row]:offsets[row + 1]]`, read in the order of the file."""
     ends = np.concatenate([[0], np.cumsum(np.diff(offsets)[rows])])
-    found = Ragged(np.empty((ends[-1], *values.shape[1:]), values.dtype), ends)
+    sequences = Ragged(np.empty((ends[-1], *values.shape[1:]), values.dtype), ends)
     places = np.argsort(rows)
     step = max(1, SLICE * len(values) // max(1, values.nbytes))
     ends_of_slices = np.flatnonzero(np.diff(offsets[rows[places]] // step)) + 1
@@ -193,5 +194,5 @@ def _gather(values: h5py.Dataset, offsets: np.ndarray, rows: np.ndarray) -> Ragg
         piece = values[offsets[first] : offsets[last + 1]]
         starts = offsets[rows[group]] - offsets[first]
         for place, start in zip(group, starts, strict=True):
-            found[place][:] = piece[start : start + ends[place + 1] - ends[place]]
-    return found
+            sequences[place][:] = piece[start : start + ends[place + 1] - ends[place]]
+    return sequences

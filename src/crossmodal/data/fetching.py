@@ -1,4 +1,4 @@
-"""How files are fetched: from a mirror that keeps their names, or from an address."""
+"""Fetching of files, from a mirror that keeps their names or from an address."""
 
 import os
 import shutil
@@ -68,13 +68,13 @@ def attempt(
 
 
 def folder_of(url: str) -> Path:
-    """Where the file of an address is kept until all that is needed of it was taken."""
+    """Return the folder that holds the file of an address until all its members are taken."""
     return ARCHIVES / digest(url.partition("#")[0])
 
 
 @contextmanager
 def _fetched(address: str, source: Source) -> Iterator[Path]:
-    """The checked file of an address, for one process at a time; a wrong file is not kept."""
+    """Yield the checked file of an address, for one process at a time; a wrong file is not kept."""
     path = folder_of(address) / source.file
     path.parent.mkdir(parents=True, exist_ok=True)
     # several jobs may need members of one archive at the same time: the first one fetches it
@@ -113,8 +113,8 @@ def writing(output: Path) -> Iterator[None]:
 
 
 def _verify(path: Path, source: Source) -> None:
-    if source.sha256 and not (found := sha256(path)).startswith(source.sha256):
-        raise CrossmodalError(f"checksum is {found}, published is {source.sha256}")
+    if source.sha256 and not (checksum := sha256(path)).startswith(source.sha256):
+        raise CrossmodalError(f"checksum is {checksum}, published is {source.sha256}")
     if source.bytes and path.stat().st_size != source.bytes:
         raise CrossmodalError(
             f"{path.stat().st_size} bytes were received, {source.bytes} are published"

@@ -25,12 +25,12 @@ class HeldOut:
     published: frozenset[int] | None = None
 
     def counts(self) -> dict[str, int]:
-        """Number of items of each split."""
+        """Return the number of items of each split."""
         left = self.parts[self.part] - self.size
         return {**self.parts, self.part: left, "validation": self.size}
 
     def split(self, part: str, position: int) -> str:
-        """Split of the item at a position, from 0, of a published part."""
+        """Return the split of the item at a position, from 0, of a published part."""
         return "validation" if part == self.part and position in self._positions else part
 
     @cached_property

@@ -29,11 +29,11 @@ def check_known_words(where: str, feature: Feature, dataset: Prepared) -> None:
     captions = [caption for caption in dataset.captions if caption.text.strip()]
     wordless = [c for c in captions if not any((feature.words(c.text) or {}).values())]
     sizes, lacking = (_by_split(dataset, some) for some in (captions, wordless))
-    for split, found in lacking.items():
-        if len(found) == len(sizes[split]):
+    for split, part in lacking.items():
+        if len(part) == len(sizes[split]):
             raise CrossmodalError(
-                f"{where}: knows no word of the {len(found)} captions of split {split!r} of "
-                f"{dataset.name}, {_examples(found)}; choose another feature of text, or options "
+                f"{where}: knows no word of the {len(part)} captions of split {split!r} of "
+                f"{dataset.name}, {_examples(part)}; choose another feature of text, or options "
                 "by which it learns more words"
             )
     if len(wordless) > MOST * len(captions):

@@ -41,7 +41,7 @@ def require_labels(train: Split, negatives: bool = False, positives: bool = Fals
     elif len(sets) == 1:
         reason = f"{several} have the same, {_names(train, sets[0])}; name two kinds of items"
     elif negatives and _all_meet(sets):
-        names = _names(train, sets.any(axis=0))
+        names = _names(train, np.asarray(sets.any(axis=0)))
         reason = f"each two of {several} have one in common, of {names}; name two kinds of items"
     elif positives and labels.sum(axis=0).max() == 1:
         reason = f"no two of {several} have one in common; name kinds of items"

@@ -2,15 +2,20 @@
 
 import io
 from collections.abc import Sequence
+from functools import cached_property
 from operator import index
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from crossmodal.data.prepared import Caption, Item, Items
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.image_files import to_rgb
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 MODALITIES = {"images": "image", "texts": "text", "speech": "speech"}
 
@@ -35,9 +40,9 @@ class OwnItems(Items):
 
     def __init__(
         self,
-        images: Sequence[Any] | None = None,
+        images: Sequence[object] | None = None,
         texts: Sequence[str] | None = None,
-        speech: Sequence[Any] | None = None,
+        speech: Sequence[object] | None = None,
     ) -> None:
         arguments = {"images": images, "texts": texts, "speech": speech}
         given = [name for name, entries in arguments.items() if entries is not None]
@@ -48,33 +53,42 @@ class OwnItems(Items):
         (self.name,) = given
         self.modality = MODALITIES[self.name]
         entries = arguments[self.name]
-        if isinstance(entries, str | bytes | Path) or not len(entries):
+        if entries is None or isinstance(entries, str | bytes | Path) or not len(entries):
             raise CrossmodalError(f"{self.name}: give a list with at least one entry")
-        ids = [str(number) for number in range(len(entries))]
         names = [self._name_of(*entry) for entry in enumerate(entries)]
         self._entries = dict(zip(names, entries, strict=True))
-        columns = dict.fromkeys(MODALITIES, [""] * len(entries))
-        columns[self.name] = self._texts() if self.name == "texts" else names
-        images, texts, speech = columns.values()
-        self.items = [Item(id, "", (), image) for id, image in zip(ids, images, strict=True)]
-        self.captions = [Caption(*row) for row in zip(ids, ids, texts, speech, strict=True)]
+        self._columns = dict.fromkeys(MODALITIES, [""] * len(entries))
+        self._columns[self.name] = self._texts() if self.name == "texts" else names
 
-    def _name_of(self, number: int, entry: Any) -> str:
+    @cached_property
+    def items(self) -> list[Item]:
+        """Return the entries as items."""
+        return [Item(str(n), "", (), image) for n, image in enumerate(self._columns["images"])]
+
+    @cached_property
+    def captions(self) -> list[Caption]:
+        """Return the entries as captions."""
+        rows = zip(self._columns["texts"], self._columns["speech"], strict=True)
+        return [Caption(str(n), str(n), text, speech) for n, (text, speech) in enumerate(rows)]
+
+    def _name_of(self, number: int, entry: object) -> str:
         path = f" ({entry})" if self.name != "texts" and isinstance(entry, str | Path) else ""
         return f"{self.name}[{number}]{path}"
 
     def _texts(self) -> list[str]:
+        texts = []
         for name, text in self._entries.items():
             if not isinstance(text, str) or not text.strip():
                 raise CrossmodalError(f"{name}: is {text!r}; give a string that is not blank")
-        return list(self._entries.values())
+            texts.append(text)
+        return texts
 
     def where(self, member: str) -> str:
-        """Number of the entry, and its path if it is one."""
+        """Return the number of the entry, and its path if it is one."""
         return member
 
     def read(self, member: str) -> bytes:
-        """The encoded image or speech; Pillow's images become PNG, waveforms WAV of float32.
+        """Return the encoded image or speech; Pillow's images become PNG, waveforms WAV of float32.
 
         Raises:
             CrossmodalError: If the entry cannot be read, or is of another type.
@@ -103,21 +117,21 @@ def _encoded(entry: Any) -> bytes:
     raise TypeError(f"it is a {type(entry).__name__}; see crossmodal.data.own_items.OwnItems")
 
 
-def _png(image: Any) -> bytes:
+def _png(image: "Image") -> bytes:
     stream = io.BytesIO()
     to_rgb(image).save(stream, "PNG", exif=b"")  # it is turned already
     return stream.getvalue()
 
 
-def _wav(samples: Any, rate: int) -> bytes:
+def _wav(samples: ArrayLike, rate: int) -> bytes:
     import soundfile
 
-    samples = np.asarray(samples)
-    if samples.dtype.kind != "f" or samples.ndim not in (1, 2):
+    waveform = np.asarray(samples)
+    if waveform.dtype.kind != "f" or waveform.ndim not in (1, 2):
         raise ValueError(
-            f"the waveform is {samples.dtype} with shape {samples.shape}; give floats in [-1, 1] "
+            f"the waveform is {waveform.dtype} with shape {waveform.shape}; give floats in [-1, 1] "
             "with shape (samples,) or (samples, channels)"
         )
     stream = io.BytesIO()
-    soundfile.write(stream, samples, rate, format="WAV", subtype="FLOAT")
+    soundfile.write(stream, waveform, rate, format="WAV", subtype="FLOAT")
     return stream.getvalue()

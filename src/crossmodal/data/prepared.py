@@ -50,39 +50,45 @@ class Caption:
 
 
 def is_prepared(name: str) -> bool:
-    """Whether all files of a prepared dataset exist."""
+    """Return whether all files of a prepared dataset exist."""
     return all((PREPARED / name / file).exists() for file in FILES)
 
 
 def item_of(row: Item | Caption) -> str:
-    """Id of the item that an item, or a caption, belongs to."""
+    """Return the id of the item that an item, or a caption, belongs to."""
     return row.item if isinstance(row, Caption) else row.id
 
 
 class Items(ABC):
-    """What features are extracted from: items, their captions, and the files of both.
+    """Source of features: items, their captions, and the files of both.
 
     Attributes:
         name: Where the items come from, for messages.
-        items: All items, in order.
-        captions: All captions, in order.
     """
 
     name: str
-    items: list[Item]
-    captions: list[Caption]
+
+    @property
+    @abstractmethod
+    def items(self) -> list[Item]:
+        """Return all items, in order."""
+
+    @property
+    @abstractmethod
+    def captions(self) -> list[Caption]:
+        """Return all captions, in order."""
 
     @cached_property
     def captions_of(self) -> dict[str, list[Caption]]:
-        """Captions of each item id, in order; empty for an item without captions."""
-        found: dict[str, list[Caption]] = defaultdict(list)
+        """Return captions of each item id, in order; empty for an item without captions."""
+        captions: dict[str, list[Caption]] = defaultdict(list)
         for caption in self.captions:
-            found[caption.item].append(caption)
-        return found
+            captions[caption.item].append(caption)
+        return captions
 
     @abstractmethod
     def read(self, member: str) -> bytes:
-        """Encoded image or speech that an item or a caption names.
+        """Return the encoded image or speech that an item or a caption names.
 
         Raises:
             CrossmodalError: If there is no such file, or it cannot be read.
@@ -90,7 +96,7 @@ class Items(ABC):
 
     @abstractmethod
     def where(self, member: str) -> str:
-        """Where such a file is, for messages."""
+        """Return the place of such a file, for messages."""
 
 
 class Prepared(Items):
@@ -102,7 +108,7 @@ class Prepared(Items):
 
     @cached_property
     def items(self) -> list[Item]:
-        """All items, in the dataset's order."""
+        """Return all items, in the dataset's order."""
         rows = read_csv(self.folder / "items.csv", ITEM_COLUMNS)
         self._refuse_repeats("items.csv", [r["id"] for r in rows])
         return [
@@ -112,27 +118,27 @@ class Prepared(Items):
 
     @cached_property
     def captions(self) -> list[Caption]:
-        """All captions, in the dataset's order."""
+        """Return all captions, in the dataset's order."""
         rows = read_csv(self.folder / "captions.csv", CAPTION_COLUMNS)
         self._refuse_repeats("captions.csv", [r["id"] for r in rows])
         return [Caption(r["id"], r["item"], r["text"], r["audio"]) for r in rows]
 
     @cached_property
     def splits(self) -> dict[str, str]:
-        """Split of each item id."""
+        """Return the split of each item id."""
         rows = read_csv(self.folder / "splits.csv", SPLIT_COLUMNS)
-        found = {r["item"]: r["split"] for r in rows}
+        splits = {r["item"]: r["split"] for r in rows}
         self._refuse_repeats("splits.csv", [r["item"] for r in rows])
-        for item, split in found.items():
+        for item, split in splits.items():
             if split not in SPLITS:
                 raise self._damage(
                     "splits.csv", f"split {split!r} of {item!r} is not one of {SPLITS}"
                 )
-        return found
+        return splits
 
     @cached_property
     def remarks(self) -> list[str]:
-        """Remarks on the data, see `Writer.remark`; empty where there are none."""
+        """Return remarks on the data, see `Writer.remark`; empty where there are none."""
         path = self.folder / REMARKS
         remarks = read_json(path) if path.exists() else []
         if not isinstance(remarks, list) or not all(isinstance(text, str) for text in remarks):
@@ -140,7 +146,7 @@ class Prepared(Items):
         return remarks
 
     def split(self, *names: str) -> list[Item]:
-        """Items of the named splits, in the dataset's order."""
+        """Return items of the named splits, in the dataset's order."""
         for item in self.items:
             if item.id not in self.splits:
                 raise self._damage("splits.csv", f"item {item.id!r} is in no split")
@@ -155,7 +161,7 @@ class Prepared(Items):
         return CrossmodalError(f"{self.folder / name}: {reason}; prepare again")
 
     def where(self, member: str) -> str:
-        """Path of media.zip, and the member."""
+        """Return the path of media.zip, and the member."""
         return f"{self.folder / 'media.zip'}: {member!r}"
 
     @cached_property
@@ -166,7 +172,7 @@ class Prepared(Items):
             raise self._damage("media.zip", str(error)) from error
 
     def read(self, member: str) -> bytes:
-        """Content of a member of media.zip: an image, a spoken caption.
+        """Return the content of a member of media.zip: an image, a spoken caption.
 
         Raises:
             CrossmodalError: If there is no such member, or it is corrupt.
@@ -182,7 +188,7 @@ class Prepared(Items):
             raise self._damage("media.zip", f"{member!r}: {error}") from error
 
     def published(self, name: str) -> np.ndarray:
-        """A feature matrix that the dataset's authors published, one row per item.
+        """Return a feature matrix that the dataset's authors published, one row per item.
 
         Raises:
             CrossmodalError: If the dataset has none of that name.

@@ -1,4 +1,4 @@
-"""What methods learn from: the views and labels of one split."""
+"""Views and labels of one split, from which methods learn."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class View:
     meta: dict[str, Any]
 
     def vectors(self) -> np.ndarray:
-        """The features (rows, d), for methods that take one vector per row.
+        """Return the features (rows, d), for methods that take one vector per row.
 
         Raises:
             CrossmodalError: If the rows are sequences.
@@ -66,7 +66,7 @@ class View:
         )
 
     def taken(self, rows: np.ndarray) -> np.ndarray:
-        """The given rows as float32, (n, d); these themselves, not a copy, where they are all.
+        """Return the given rows as float32, (n, d); without a copy where they are all.
 
         Raises:
             CrossmodalError: If the rows are sequences.
@@ -95,7 +95,7 @@ class Split:
     source: str = "the training split"
 
     def two_views(self) -> dict[str, View]:
-        """The views, for methods that learn from exactly two.
+        """Return the views, for methods that learn from exactly two.
 
         Raises:
             CrossmodalError: If there are more.
@@ -105,7 +105,7 @@ class Split:
         return self.views
 
     def pairs(self) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-        """All pairings of the views' rows that belong together, one line per caption.
+        """Return all pairings of the views' rows that belong together, one line per caption.
 
         Returns:
             Index of the item of each line, (m,), and the row of each modality, (m,) each. Views
@@ -135,7 +135,7 @@ def load_split(
     relevance: Relevance,
     changes: Changes | None = None,
 ) -> Split:
-    """The views and labels of one split; rows of other splits are left out.
+    """Return the views and labels of one split; rows of other splits are left out.
 
     Args:
         dataset: The prepared dataset.
@@ -163,13 +163,13 @@ def load_split(
 def label_names(
     dataset: Prepared, relevance: Relevance, classes: Collection[str] = ()
 ) -> list[str]:
-    """All labels that make relevance, sorted: of a dataset, or of its items of some categories."""
+    """Return all labels that define relevance, sorted; of some categories' items, or of all."""
     items = [item for item in dataset.items if not classes or item.category in classes]
     return sorted({name for item in items for name in _labels(item, relevance)})
 
 
 def label_matrix(items: list[Item], names: Sequence[str], relevance: Relevance) -> np.ndarray:
-    """Which labels items have, (n, C) bool.
+    """Return which labels items have, (n, C) bool.
 
     Args:
         items: The items, (n,).

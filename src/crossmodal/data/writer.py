@@ -188,12 +188,12 @@ class Writer:
             CrossmodalError: If a split has another number of items, or an item has no caption;
                 items that are described by published matrices need none.
         """
-        found = Counter(self.splits.values())
-        declared = found if counts is None else counts
+        sizes = Counter(self.splits.values())
+        declared = sizes if counts is None else counts
         for split in SPLITS:
-            if found[split] != declared.get(split, 0):
+            if sizes[split] != declared.get(split, 0):
                 raise CrossmodalError(
-                    f"{self.folder}: {found[split]} items in split {split!r}, but the dataset "
+                    f"{self.folder}: {sizes[split]} items in split {split!r}, but the dataset "
                     f"declares {declared.get(split, 0)}; the raw files are not the published ones"
                 )
         described = {caption.item for caption in self.captions.values()}
@@ -210,7 +210,7 @@ def is_file_name(id: str) -> bool:
 
 
 def _is_writable(text: str) -> bool:
-    """Whether a text survives being written to a UTF-8 CSV and read again."""
+    """Return whether a text survives being written to a UTF-8 CSV and read again."""
     try:
         text.encode()
     except UnicodeEncodeError:

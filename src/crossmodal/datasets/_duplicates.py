@@ -32,7 +32,7 @@ ROWS = 1024
 
 
 class Fingerprints:
-    """What tells equal items."""
+    """Digests of files and descriptors of pictures, by which equal items are detected."""
 
     def __init__(self) -> None:
         self.owners: dict[Path, list[str]] = {}
@@ -79,7 +79,7 @@ class Fingerprints:
 
 
 class Looks:
-    """How pictures look, compared in blocks.
+    """Descriptors of pictures, compared in blocks.
 
     Args:
         rows: Rows of `look`, (n, 640).

@@ -36,7 +36,7 @@ SEED = 0
 
 
 def classes(captions: Mapping[str, Mapping[int, str]]) -> dict[str, str]:
-    """Class of each photograph that has one.
+    """Return the class of each photograph that has one.
 
     A photograph is in a class if at least three of its captions hold one of the class's words and
     none holds a word of another class. Of a larger class, 200 photographs are drawn.
@@ -55,8 +55,8 @@ def classes(captions: Mapping[str, Mapping[int, str]]) -> dict[str, str]:
 
 
 def _class(captions: Iterable[str]) -> str | None:
-    """Class of one photograph, if it is in one."""
+    """Return the class of one photograph, if it is in one."""
     words = [set(re.findall("[a-z]+", caption.lower())) for caption in captions]
     named = {name: sum(not own.isdisjoint(w) for w in words) for name, own in WORDS.items()}
-    found = [name for name, count in named.items() if count]
-    return found[0] if len(found) == 1 and named[found[0]] >= AGREEING else None
+    names = [name for name, count in named.items() if count]
+    return names[0] if len(names) == 1 and named[names[0]] >= AGREEING else None

@@ -43,7 +43,7 @@ class Image:
 
 
 def read_images(raw: Path, name: str) -> list[Image]:
-    """The images of the three splits, in the file's order; others, such as `restval`, are left out.
+    """Return the images of the three splits, in the file's order, without those of `restval`.
 
     Args:
         raw: Folder that holds ARCHIVE.
@@ -65,7 +65,7 @@ def read_images(raw: Path, name: str) -> list[Image]:
 
 
 def _slim(value: dict[str, Any]) -> Any:
-    """A sentence as its text alone; with their tokens, COCO's would take a gigabyte."""
+    """Return a sentence as its text alone; with their tokens, COCO's would take a gigabyte."""
     return value.get("raw", value)
 
 

@@ -87,10 +87,10 @@ def new_table(folder: Path, place: Path, files: OwnFiles) -> Table:
         files.left_out[f"items that lack {' or '.join(used)}"] = lacking
     columns = {"id", *used} | ({"labels"} if any(item.label for item in chosen) else set())
     columns |= {"split"} if any(item.split for item in chosen) else set()
-    shown = [column in columns for column in COLUMNS]
-    header = [*compress(COLUMNS, shown)]
+    selected = [column in columns for column in COLUMNS]
+    header = [*compress(COLUMNS, selected)]
     csv = place / "items.csv"
-    records = (compress(row, shown) for item in chosen for row in item.rows())
+    records = (compress(row, selected) for item in chosen for row in item.rows())
     rows = [
         Row(csv, number, dict(zip(header, record, strict=True)))
         for number, record in enumerate(records, 2)
@@ -113,8 +113,8 @@ def _facts(items: list[OwnItem], used: list[str]) -> list[str]:
     lines += [f"{unlabelled} of the items are in no folder of a label"] if unlabelled else []
     splits = Counter(item.split for item in items if item.split)
     if splits:
-        counts = ", ".join(f"{splits[split]} {split}" for split in SPLITS if splits[split])
+        sizes = ", ".join(f"{splits[split]} {split}" for split in SPLITS if splits[split])
         drawn = " and ".join(split for split in SPLITS if not splits[split])
-        lines += [f"splits, as the folders say: {counts}"]
+        lines += [f"splits, as the folders say: {sizes}"]
         lines += [f"{drawn} will be drawn from the training items"] if drawn else []
     return lines

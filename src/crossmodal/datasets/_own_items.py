@@ -57,7 +57,7 @@ def warn_of_labels(path: Path, items: Items) -> None:
     for rows in items.values():
         for label in labels_of(rows):
             counts[label] = counts.get(label, 0) + 1
-    found = [
+    doubts = [
         f"{label!r} has a separator; labels are separated by ';'"
         for label in counts
         if {*SEPARATORS} & {*label}
@@ -65,15 +65,15 @@ def warn_of_labels(path: Path, items: Items) -> None:
     forms: dict[str, str] = {}
     for label in counts:
         for other in {forms.setdefault(form, label) for form in _forms(label)} - {label}:
-            found.append(f"{other!r} ({counts[other]}) and {label!r} ({counts[label]})")
-    if found:
+            doubts.append(f"{other!r} ({counts[other]}) and {label!r} ({counts[label]})")
+    if doubts:
         warnings.warn(
-            f"{path}: column 'labels': are these meant so? {'; '.join(found)}", stacklevel=2
+            f"{path}: column 'labels': are these meant so? {'; '.join(doubts)}", stacklevel=2
         )
 
 
 def _forms(label: str) -> set[str]:
-    """What labels have in common that differ in case, or in a letter where they are long."""
+    """Return keys that two labels share if they differ in case, or, if long, in one letter."""
     label = label.casefold()
     places = [place for place, sign in enumerate(label) if sign.isalpha() and len(label) > 3]
     return {label, *(label[:place] + label[place + 1 :] for place in places)}

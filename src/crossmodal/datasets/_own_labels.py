@@ -12,7 +12,7 @@ SPLIT = re.compile(rf"({'|'.join(SPLIT_OF)})(?:[ _-]?(?:sets?|images?|data|\d+))
 
 @dataclass(frozen=True)
 class Place:
-    """What the folders of a file say.
+    """Label and split of a file, by its folders.
 
     Args:
         label: Name of the folder; empty if all files are in one.

@@ -30,7 +30,7 @@ File = tuple[str, Path]  # column and path
 
 @dataclass(frozen=True)
 class Content:
-    """What a file holds.
+    """Decoded content of a file.
 
     Args:
         digest: SHA-256 of its bytes.
@@ -78,7 +78,7 @@ class Media:
         return reduce(self._member, PurePosixPath(name.replace("\\", "/")).parts, self.root)
 
     def read(self, row: Row, column: str) -> tuple[bytes | None, str]:
-        """Return content and suffix of the file that a column names, if it names one."""
+        """Return the content and suffix of the file that a column names, if it names one."""
         if not row[column]:
             return None, ""
         path = self.path(row, column)

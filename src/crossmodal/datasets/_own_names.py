@@ -95,6 +95,6 @@ def words(name: str) -> str:
     """Return what a name says in words; nothing if it is a number of a camera."""
     name = unicodedata.normalize("NFC", name).replace("\u00ad", "")
     signs = (c if unicodedata.category(c)[0] in "LM" or c in JOINERS else " " for c in name)
-    said = [word.strip("".join(JOINERS)) for word in "".join(signs).split()]
-    telling = [w for w in said if (len(w) > 2 or not w.isascii()) and w.lower() not in SERIAL]
-    return " ".join(filter(None, said)) if any(telling) else ""
+    parts = [word.strip("".join(JOINERS)) for word in "".join(signs).split()]
+    telling = [w for w in parts if (len(w) > 2 or not w.isascii()) and w.lower() not in SERIAL]
+    return " ".join(filter(None, parts)) if any(telling) else ""

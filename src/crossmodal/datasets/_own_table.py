@@ -79,12 +79,12 @@ def read_table(path: Path, media: Media, skip_bad: bool) -> Table:
 
 
 def named_rows(path: Path) -> list[Row]:
-    """Rows of the CSV, not checked further."""
+    """Return rows of the CSV, not checked further."""
     return read_rows(path, COLUMNS, RENAMED)
 
 
 def _grouped(rows: list[Row], findings: Findings) -> Items:
-    """Rows of each item."""
+    """Return rows of each item."""
     items: Items = {}
     for row in rows:
         with findings.collect():
@@ -97,7 +97,7 @@ def _grouped(rows: list[Row], findings: Findings) -> Items:
 
 
 def _check_column(column: str, rows: list[Row]) -> None:
-    """Whether an item has what it needs in a column, and says it once."""
+    """Check that an item has a value in a column where it needs one, and only one."""
     first = stating(rows, column)
     if column in MODALITIES and not first[column]:
         raise first.error(column, f"is empty for item {first['id']!r}; fill it in")
@@ -163,11 +163,11 @@ def _leave_out(bad: dict[File, RowError], media: Media, table: Table) -> None:
 
 
 def _emptied(row: Row, bad: dict[File, RowError], media: Media) -> Row:
-    """A row without the files that cannot be read."""
+    """Return a row without the files that cannot be read."""
     columns = (column for column, path in media.files(row) if (column, path) in bad)
     return replace(row, values=row.values | dict.fromkeys(columns, ""))
 
 
 def _is_whole(rows: list[Row]) -> bool:
-    """Whether an item has something of each modality that is a column."""
+    """Check that an item has something of each modality that is a column."""
     return all(stating(rows, m)[m] for m in MODALITIES if m in rows[0].values)

@@ -44,7 +44,7 @@ class Sizes:
 
     @property
     def parts(self) -> dict[str, int]:
-        """Number of items of each part."""
+        """Return the number of items of each part."""
         return self.stated.model_dump() if self.stated else self.inferred
 
     def check(self, splits: Iterable[str], part: str, folder: Path) -> None:
@@ -58,17 +58,17 @@ class Sizes:
         Raises:
             CrossmodalError: If a part has another size; it says how to accept that.
         """
-        found = Counter(part if split == "validation" else split for split in splits)
-        if found != self.parts:
+        sizes = Counter(part if split == "validation" else split for split in splits)
+        if sizes != self.parts:
             raise CrossmodalError(
-                f"{folder}: the labels and tags keep {_in_words(found)} items, but "
+                f"{folder}: the labels and tags keep {_in_words(sizes)} items, but "
                 f"{_in_words(self.parts)} are expected; {self.basis}. If the files are the "
                 f"official ones, set datasets.{folder.name}.sizes in params.yaml to "
-                f"{{train: {found['train']}, test: {found['test']}}}"
+                f"{{train: {sizes['train']}, test: {sizes['test']}}}"
             )
 
     def departure(self) -> str:
-        """The sizes and what was inferred, where they differ; else empty."""
+        """Return the sizes and what was inferred, where they differ; else empty."""
         if self.parts == self.inferred:
             return ""
         return f"has {_in_words(self.parts)} items instead of {_in_words(self.inferred)}"

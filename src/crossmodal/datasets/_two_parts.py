@@ -27,6 +27,7 @@ class TwoParts(Dataset):
         seed: int = Field(ge=0, description="Seed of the draw.")
         sizes: SizesOption = None
 
+    options: Options
     parts: ClassVar[dict[str, int]]
     basis: ClassVar[str]
 
@@ -39,7 +40,7 @@ class TwoParts(Dataset):
         self.held_out = HeldOut(self.sizes.parts, size, self.options.seed)
 
     def counts(self) -> dict[str, int]:
-        """Published counts, with validation items taken out of the training part."""
+        """Return published counts, with validation items taken out of the training part."""
         return self.held_out.counts()
 
     def departure(self) -> str:

@@ -6,7 +6,6 @@ official validation images.
 """
 
 from pathlib import Path
-from typing import ClassVar
 
 from crossmodal.data.dataset import Dataset, Source
 from crossmodal.data.prepared import SPLITS
@@ -29,7 +28,7 @@ class Coco(Dataset):
         "T.-Y. Lin et al., Microsoft COCO: Common objects in context, ECCV 2014; "
         f"splits: {_karpathy.CITATION}"
     )
-    sources: ClassVar = (
+    sources = (
         _karpathy.SOURCE,
         Source(
             "train2014.zip",
@@ -48,15 +47,15 @@ class Coco(Dataset):
     )
 
     def counts(self) -> dict[str, int]:
-        """Images of each split."""
+        """Return images of each split."""
         return COUNTS
 
     def prepare(self, raw: Path, out: Writer) -> None:
         """Read the split file, and the images in the order of their archives."""
         images = _karpathy.read_images(raw, FILE)
         by_split = {split: [i for i in images if i.split == split] for split in SPLITS}
-        kept = [i for split, count in COUNTS.items() for i in by_split[split][:count]]
+        chosen = [i for split, count in COUNTS.items() for i in by_split[split][:count]]
         for folder in FOLDERS:
-            wanted = {image.file: image for image in kept if image.file.startswith(f"{folder}/")}
+            wanted = {image.file: image for image in chosen if image.file.startswith(f"{folder}/")}
             with Archive(raw / f"{folder}.zip") as archive:
                 _karpathy.write(archive, wanted, out)

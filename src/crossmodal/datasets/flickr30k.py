@@ -5,7 +5,6 @@ Captions are those of the split file: the authors' `results_20130124.token` befo
 """
 
 from pathlib import Path
-from typing import ClassVar
 
 from crossmodal.data.dataset import Dataset, Source
 from crossmodal.data.writer import Writer
@@ -28,10 +27,10 @@ class Flickr30k(Dataset):
         "P. Young, A. Lai, M. Hodosh, J. Hockenmaier, From image descriptions to visual "
         f"denotations, TACL 2, 2014; splits: {_karpathy.CITATION}"
     )
-    sources: ClassVar = (_karpathy.SOURCE, Source(IMAGES, help=HELP))
+    sources = (_karpathy.SOURCE, Source(IMAGES, help=HELP))
 
     def counts(self) -> dict[str, int]:
-        """Images of each split."""
+        """Return images of each split."""
         return COUNTS
 
     def prepare(self, raw: Path, out: Writer) -> None:

@@ -60,6 +60,7 @@ class Flickr8k(Dataset):
             "whose captions name one thing. The classes are no part of the published dataset.",
         )
 
+    options: Options
     licence = (
         "research and education only; the photographs belong to Flickr users; recordings CC BY-SA"
     )
@@ -74,7 +75,7 @@ class Flickr8k(Dataset):
         self.sources = TEXT_AND_IMAGES + (RECORDINGS,) * (self.options.speech == "recorded")
 
     def counts(self) -> dict[str, int]:
-        """The official splits, or those of their photographs that have a class."""
+        """Return the official splits, or those of their photographs that have a class."""
         return COUNTS_IN_CLASSES if self.options.classes else COUNTS
 
     def prepare(self, raw: Path, out: Writer) -> None:
@@ -94,7 +95,7 @@ class Flickr8k(Dataset):
 
 def _write_images(raw: Path, out: Writer, with_class: bool) -> dict[str, str]:
     """Write the listed images, or those with a class; text of each caption, by caption id."""
-    found = {}
+    texts_by_id = {}
     with Archive(raw / TEXTS) as texts, Archive(raw / IMAGES) as images:
         captions = _read_captions(texts.text(CAPTIONS))
         members = {Path(member).name: member for member in images.names}
@@ -113,8 +114,8 @@ def _write_images(raw: Path, out: Writer, with_class: bool) -> dict[str, str]:
             image = images.read(members[file])
             out.item(Path(file).stem, split, category.get(file, ""), image=image, suffix=".jpg")
             for number, text in sorted(captions[file].items())[:CAPTIONS_PER_IMAGE]:
-                found[f"{Path(file).stem}#{number}"] = text
-    return found
+                texts_by_id[f"{Path(file).stem}#{number}"] = text
+    return texts_by_id
 
 
 def _item_of(caption: str) -> str:
@@ -122,7 +123,7 @@ def _item_of(caption: str) -> str:
 
 
 def _read_captions(text: str) -> dict[str, dict[int, str]]:
-    """Captions by image file and number; lines are <file>#<number> TAB <caption>.
+    """Return captions by image file and number; lines are <file>#<number> TAB <caption>.
 
     One id of the official file, `2258277193_586949ec62.jpg.1`, names no image; no split lists it.
     """
@@ -139,7 +140,7 @@ def _read_captions(text: str) -> dict[str, dict[int, str]]:
 
 
 def _recorded(path: Path, texts: Collection[str]) -> Iterator[tuple[str, bytes]]:
-    """Caption id and recording, in the archive's order; without a recording there is no caption."""
+    """Yield caption id and recording, in the archive's order; captions without one are left out."""
     with Archive(path) as archive:
         ids = _read_recordings(archive.text(WAVS))
         present = {wav: member for member in archive.names if (wav := Path(member).name) in ids}
@@ -157,7 +158,7 @@ def _recorded(path: Path, texts: Collection[str]) -> Iterator[tuple[str, bytes]]
 
 
 def _read_recordings(text: str) -> dict[str, str]:
-    """Caption id of each recording; lines are <recording> <image file> #<number>."""
+    """Return caption id of each recording; lines are <recording> <image file> #<number>."""
     ids = {}
     for line, content in enumerate(text.splitlines(), 1):
         wav, file, number = (content.split() + 3 * [""])[:3]
@@ -170,7 +171,7 @@ def _read_recordings(text: str) -> dict[str, str]:
 
 
 def _synthetic(texts: dict[str, str]) -> Iterator[tuple[str, bytes]]:
-    """Caption id and speech; the same on every machine."""
+    """Yield caption id and speech; the same on every machine."""
     captions = list(enumerate(texts.items()))
     batches = [captions[start : start + BATCH] for start in range(0, len(captions), BATCH)]
     for batch in in_processes(_speak, batches):

@@ -21,7 +21,7 @@ import warnings
 from collections import Counter
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -84,30 +84,30 @@ class Folder(Dataset):
                 raise ValueError("validation and test leave nothing to train on")
             return self
 
+    options: Options
     licence = citation = "the user's own"
     shares_features = shares_models = False
 
-    @property
-    def language(self) -> str:
-        """Of the captions."""
-        return self.options.language
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.language = self.options.language
 
     @property
     def csv(self) -> Path:
-        """The CSV."""
+        """Return the CSV."""
         return Path(self.options.csv)
 
     @cached_property
     def media(self) -> Media:
-        """The files that the CSV names."""
+        """Return the files that the CSV names."""
         root = self.options.root
         return Media(self.csv.parent if root is None else Path(root))
 
     def counts(self) -> None:
-        """Any number of items will do."""
+        """Return None: any number of items is valid."""
 
     def files(self) -> list[Path]:
-        """The CSV and those of its files that exist; `prepare` reports the missing ones."""
+        """Return the CSV and those of its files that exist; `prepare` reports the missing ones."""
         try:
             named = [path for row in named_rows(self.csv) for _, path in self.media.files(row)]
         except CrossmodalError:
@@ -115,7 +115,7 @@ class Folder(Dataset):
         return [path for path in dict.fromkeys([self.csv, *named]) if os.path.isfile(path)]
 
     def own_paths(self) -> list[Path]:
-        """The CSV's folder, and the one of its files if it is another."""
+        """Return the CSV's folder, and the one of its files if it is another."""
         folder, root = self.csv.parent, self.options.root
         return [folder if folder.name else self.csv, *([Path(root)] if root else [])]
 

@@ -40,7 +40,7 @@ class MirFlickr(TwoParts):
         "M. J. Huiskes, M. S. Lew, The MIR Flickr retrieval evaluation, MIR 2008; "
         "N. Srivastava, R. Salakhutdinov, Multimodal learning with deep Boltzmann machines, 2012"
     )
-    sources: ClassVar = (
+    sources = (
         *(
             Source(
                 file,
@@ -60,23 +60,23 @@ class MirFlickr(TwoParts):
         """Read photographs, labels and tags; see `Dataset.prepare`."""
         tags, labels = _read_tags(raw / TAGS), _read_labels(raw / LABELS)
         tagged = np.diff(tags.indptr) > 0
-        kept = [n for n in range(1, PHOTOGRAPHS + 1) if tagged[n - 1] and n in labels]
-        parts = ["train" if number <= TRAIN_PHOTOGRAPHS else "test" for number in kept]
+        numbers = [n for n in range(1, PHOTOGRAPHS + 1) if tagged[n - 1] and n in labels]
+        parts = ["train" if number <= TRAIN_PHOTOGRAPHS else "test" for number in numbers]
         self.sizes.check(parts, "train", out.folder)
         with Archive(raw / IMAGES) as images:
             root = images.locate("im1.jpg").removesuffix("im1.jpg")
-            for index, number in enumerate(track(kept, len(kept), "prepare mirflickr")):
+            for index, number in enumerate(track(numbers, len(numbers), "prepare mirflickr")):
                 id = f"im{number}"
                 split = self.held_out.split(parts[index], index)
                 image = images.read(f"{root}{id}.jpg")
                 out.item(id, split, labels=labels[number], image=image, suffix=".jpg")
                 text = _read_text(images, f"{root}meta/tags/tags{number}.txt")
                 out.caption(f"{id}#0", id, text)
-        out.published("tags", tags[np.array(kept) - 1].toarray().astype(np.uint8))
+        out.published("tags", tags[np.array(numbers) - 1].toarray().astype(np.uint8))
 
 
 def _read_text(images: Archive, member: str) -> str:
-    """All tags of a photograph, one per line in the file; a few are not valid UTF-8."""
+    """Return all tags of a photograph, one per line in the file; a few are not valid UTF-8."""
     text = " ".join(images.read(member).decode("utf-8", "replace").split())
     if not text:
         raise CrossmodalError(
@@ -86,7 +86,7 @@ def _read_text(images: Archive, member: str) -> str:
 
 
 def _read_labels(path: Path) -> dict[int, tuple[str, ...]]:
-    """Labels of each photograph that has any, by its number."""
+    """Return labels of each photograph that has any, by its number."""
     labels: dict[int, list[str]] = defaultdict(list)
     with Archive(path) as archive:
         for member in sorted(archive.names):
@@ -103,7 +103,7 @@ def _read_labels(path: Path) -> dict[int, tuple[str, ...]]:
 
 
 def _read_tags(path: Path) -> scipy.sparse.csr_matrix:
-    """Counts of each tag of each photograph, (photographs, tags)."""
+    """Return counts of each tag of each photograph, (photographs, tags)."""
     with Archive(path) as archive:
         member = archive.locate("text_all_2000_labelled.npz")
         content = archive.read(member)

@@ -7,7 +7,7 @@ tags of a photograph, which may have none, are its caption.
 """
 
 from pathlib import Path, PurePosixPath
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -81,9 +81,10 @@ class NusWide(Dataset):
                 )
             return self
 
+    options: Options
     licence = "research, on request; the photographs belong to Flickr users"
     citation = "T.-S. Chua et al., NUS-WIDE: a real-world web image database, CIVR 2009"
-    sources: ClassVar = (
+    sources = (
         *(
             Source(
                 file,
@@ -102,7 +103,7 @@ class NusWide(Dataset):
         self.validation_from = VALIDATION_FROM[protocol]
 
     def counts(self) -> dict[str, int]:
-        """The papers' counts, with validation items taken out of one part."""
+        """Return the papers' counts, with validation items taken out of one part."""
         parts, part, size = self.sizes.parts, self.validation_from, self.options.validation
         return {**parts, part: parts[part] - size, "validation": size}
 
@@ -118,7 +119,7 @@ class NusWide(Dataset):
             tags = _flags(archive, "AllTags1k.txt", PHOTOGRAPHS)
             concept_tags = _flags(archive, "AllTags81.txt", PHOTOGRAPHS)
             captions = _read_captions(archive, paths)
-        splits = self._split(labels, concepts, trained, tags.any(1) & concept_tags.any(1))
+        splits = self._split(labels, concepts, trained, np.any(tags, 1) & np.any(concept_tags, 1))
         if self.options.protocol in BASES:
             self.sizes.check(splits.values(), self.validation_from, out.folder)
         with Archive(raw / IMAGES) as images:
@@ -135,7 +136,7 @@ class NusWide(Dataset):
     def _split(
         self, labels: np.ndarray, concepts: list[str], trained: np.ndarray, tagged: np.ndarray
     ) -> dict[int, str]:
-        """Split of each row that the protocol keeps, in order.
+        """Return the split of each row that the protocol keeps, in order.
 
         Args:
             labels: Concepts of each photograph, (n, 81) bool.
@@ -146,18 +147,18 @@ class NusWide(Dataset):
         protocol, rng = self.options.protocol, np.random.default_rng(self.options.seed)
         parts = np.where(trained, "train", "test").astype("<U10")
         if protocol == "81":
-            kept = np.flatnonzero(tagged)
+            rows = np.flatnonzero(tagged)
         else:
             ten = [concepts.index(name) for name in TOP10]
-            kept = np.flatnonzero((labels.sum(1) == 1) & labels[:, ten].any(1))
+            rows = np.flatnonzero((labels.sum(1) == 1) & labels[:, ten].any(1))
         if protocol == "10k":
-            kept = self._draw_10k(kept, labels[kept].argmax(1), parts, rng)
+            rows = self._draw_10k(rows, labels[rows].argmax(1), parts, rng)
         else:
-            source = kept[parts[kept] == self.validation_from]
+            source = rows[parts[rows] == self.validation_from]
             # a part that is too small is refused afterwards
             size = min(self.options.validation, len(source))
             parts[rng.choice(source, size, replace=False)] = "validation"
-        return {int(row): str(parts[row]) for row in kept}
+        return {int(row): str(parts[row]) for row in rows}
 
     def _draw_10k(
         self, rows: np.ndarray, concept: np.ndarray, parts: np.ndarray, rng: np.random.Generator
@@ -175,7 +176,7 @@ class NusWide(Dataset):
 
 
 def _read_lists(path: Path) -> tuple[list[str], np.ndarray]:
-    """Path of each photograph, and whether it is of the official training part, (n,)."""
+    """Return the path of each photograph, and whether it is of the official training part, (n,)."""
     with Archive(path) as archive:
         paths, train, test = (
             [line.strip().replace("\\", "/") for line in archive.text(name).splitlines()]
@@ -191,7 +192,7 @@ def _read_lists(path: Path) -> tuple[list[str], np.ndarray]:
 
 
 def _read_labels(raw: Path) -> tuple[list[str], np.ndarray]:
-    """Names of the concepts, and which of them each photograph shows, (n, 81) bool."""
+    """Return names of the concepts, and which of them each photograph shows, (n, 81) bool."""
     with Archive(raw / CONCEPTS) as archive:
         concepts = archive.text("Concepts81.txt").split()
     for name in TOP10:
@@ -205,7 +206,7 @@ def _read_labels(raw: Path) -> tuple[list[str], np.ndarray]:
 
 
 def _read_captions(archive: Archive, paths: list[str]) -> list[str]:
-    """All tags of each photograph; lines are <number of the photograph> <tag> <tag> ..."""
+    """Return all tags of each photograph; lines are <number of the photograph> <tag> <tag> ..."""
     captions: list[str] = []
     # not splitlines: tags may contain characters that Python counts as line ends
     for path, line in zip(paths, archive.text("All_Tags.txt").split("\n"), strict=False):
@@ -222,7 +223,7 @@ def _read_captions(archive: Archive, paths: list[str]) -> list[str]:
 
 
 def _flags(archive: Archive, name: str, rows: int) -> np.ndarray:
-    """A text file of zeros and ones with spaces between, (rows, columns) bool.
+    """Return a text file of zeros and ones with spaces between, (rows, columns) bool.
 
     The largest has 540 MB, so it is not parsed: every character that is not white space is a flag.
     """

@@ -8,7 +8,6 @@ import re
 from collections import defaultdict
 from html.parser import HTMLParser
 from pathlib import Path, PurePosixPath
-from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -36,12 +35,13 @@ class PascalSentences(Dataset):
             ge=0, description="Seed of the split, of which the papers publish the sizes alone."
         )
 
+    options: Options
     licence = "research; the photographs belong to Flickr users"
     citation = (
         "C. Rashtchian et al., Collecting image annotations using Amazon's Mechanical Turk, "
         "NAACL HLT workshop, 2010"
     )
-    sources: ClassVar = (
+    sources = (
         Source(
             PAGE,
             (ADDRESS, f"https://web.archive.org/web/2016id_/{ADDRESS}"),
@@ -56,7 +56,7 @@ class PascalSentences(Dataset):
     )
 
     def counts(self) -> dict[str, int]:
-        """800, 100, 100."""
+        """Return 800, 100 and 100."""
         return {split: CATEGORIES * size for split, size in zip(SPLITS, SIZES, strict=True)}
 
     def prepare(self, raw: Path, out: Writer) -> None:
@@ -78,7 +78,7 @@ class PascalSentences(Dataset):
                     out.caption(f"{id}#{number}", id, text)
 
     def _split(self, files: list[str]) -> dict[str, str]:
-        """Split of each photograph, the same number from each category."""
+        """Return the split of each photograph, the same number from each category."""
         shuffled = defaultdict(list)
         for file in np.random.default_rng(self.options.seed).permutation(files).tolist():
             shuffled[file.split("/")[0]].append(file)
@@ -113,9 +113,9 @@ class _Page(HTMLParser):
             raise CrossmodalError(f"{path}: shows no photographs; get the page again")
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """A photograph, or the start of a cell."""
-        if tag == "img" and (found := self.FILE.search(dict(attrs).get("src") or "")):
-            self._file = found[1]
+        """Begin a photograph, or a cell."""
+        if tag == "img" and (match := self.FILE.search(dict(attrs).get("src") or "")):
+            self._file = match[1]
             if self._file in self.captions:
                 raise CrossmodalError(f"{PAGE}: {self._file!r} occurs twice; get the page again")
             self.captions[self._file] = []
@@ -123,11 +123,11 @@ class _Page(HTMLParser):
             self._cell = ""
 
     def handle_data(self, data: str) -> None:
-        """Text of a cell."""
+        """Collect the text of a cell."""
         self._cell += data
 
     def handle_endtag(self, tag: str) -> None:
-        """The end of a cell: its text is a caption of the last photograph."""
+        """End a cell, whose text is a caption of the last photograph."""
         if tag == "td":
             text = " ".join(self._cell.split())
             if text and self._file:

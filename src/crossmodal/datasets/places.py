@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path, PurePosixPath
-from typing import Any, ClassVar
+from typing import Any
 
 from crossmodal.data.dataset import Dataset, Source
 from crossmodal.data.writer import Writer
@@ -45,7 +45,7 @@ class Places(Dataset):
         "visual objects and spoken words, ECCV 2018; images: B. Zhou, A. Lapedriza, J. Xiao, "
         "A. Torralba, A. Oliva, Learning deep features for scene recognition, NIPS 2014"
     )
-    sources: ClassVar = (
+    sources = (
         Source(
             SPEECH,
             (f"https://data.csail.mit.edu/placesaudio/{SPEECH}",),
@@ -61,7 +61,7 @@ class Places(Dataset):
     )
 
     def counts(self) -> dict[str, int]:
-        """Pairs of each split."""
+        """Return pairs of each split."""
         return COUNTS
 
     def prepare(self, raw: Path, out: Writer) -> None:
@@ -75,7 +75,7 @@ class Places(Dataset):
 
 
 def _read_pairs(archive: Archive) -> list[_Pair]:
-    """The pairs of all splits; their ids begin with the split, since two splits share pairs."""
+    """Return the pairs of all splits; ids begin with the split, since two splits share pairs."""
     members = {f"{SPEECH_ROOT}/metadata/{file}" for file in LISTS.values()}
     lists = dict(islice(archive.walk(members), len(members)))
     pairs = []
@@ -102,7 +102,7 @@ def _pair(entry: dict[str, Any], split: str) -> _Pair:
 def _contents(
     archive: Archive, pairs: Iterable[_Pair], root: str, kind: str
 ) -> Iterator[tuple[_Pair, bytes]]:
-    """Pairs with their image or wav file, in the archive's order."""
+    """Yield pairs with their image or wav file, in the archive's order."""
     wanted = defaultdict(list)
     for pair in pairs:
         wanted[str(PurePosixPath(root, getattr(pair, kind)))].append(pair)

@@ -60,7 +60,7 @@ class Voc2007(TwoParts):
         "S. J. Hwang, K. Grauman, Accounting for the relative importance of objects in image "
         "retrieval, BMVC 2010"
     )
-    sources: ClassVar = (
+    sources = (
         _archive(
             "VOCtrainval_06-Nov-2007.tar",
             "7d8cd951101b0957ddfd7a530bdc8a94f06121cfc1e511bb5937e973020c7508",
@@ -100,7 +100,7 @@ class Voc2007(TwoParts):
 
 
 def _read_labels(archive: Archive, image_set: str) -> dict[str, tuple[str, ...]]:
-    """Classes of each photograph, difficult ones (0) included."""
+    """Return classes of each photograph, difficult ones (0) included."""
     labels: dict[str, list[str]] = defaultdict(list)
     for name in CLASSES:
         file = f"ImageSets/Main/{name}_{image_set}.txt"
@@ -119,7 +119,7 @@ def _read_labels(archive: Archive, image_set: str) -> dict[str, tuple[str, ...]]
 
 
 def _read_tags(path: Path) -> Iterator[tuple[str, np.ndarray]]:
-    """File name and counts (399,) uint8 of each photograph."""
+    """Yield file name and counts (399,) uint8 of each photograph."""
     variables = read_matlab(path, ["D1", "D2"])
     for name in ("D1", "D2"):
         for entry in np.atleast_1d(variables[name]):

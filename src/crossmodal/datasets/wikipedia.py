@@ -87,9 +87,10 @@ class Wikipedia(Dataset):
                 raise ValueError(f"validation is {self.validation}, but 'sam' has {published}")
             return self
 
+    options: Options
     licence = "Wikipedia texts: CC BY-SA; images: their own licences; features: research use"
     citation = "N. Rasiwasia et al., A new approach to cross-modal multimedia retrieval, MM 2010"
-    sources = (*LISTS_AND_FEATURES, PACKED)
+    sources: tuple[Source, ...] = (*LISTS_AND_FEATURES, PACKED)
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -100,7 +101,7 @@ class Wikipedia(Dataset):
         self.held_out = HeldOut(COUNTS, self.options.validation, self.options.seed, part, published)
 
     def counts(self) -> dict[str, int]:
-        """Published counts, with validation items taken out of one part."""
+        """Return published counts, with validation items taken out of one part."""
         return self.held_out.counts()
 
     def prepare(self, raw: Path, out: Writer) -> None:
@@ -134,15 +135,15 @@ def _add_media(path: Path, listed: list[tuple[str, str, str, str]], out: Writer)
             out.item(image, split, category, image=photograph, suffix=".jpg")
             member = archive.locate(f"texts/{text}.xml")
             # read as text: an article may hold what XML does not allow
-            found = TEXT.search(archive.read(member).decode("utf-8", "replace"))
-            if not found:
+            match = TEXT.search(archive.read(member).decode("utf-8", "replace"))
+            if not match:
                 raise CrossmodalError(f"{path}: {member}: has no <text>; get the archive again")
-            words = " ".join(html.unescape(found[1]).split())
+            words = " ".join(html.unescape(match[1]).split())
             out.caption(f"{image}#0", image, words)
 
 
 def _read_lines(path: Path) -> list[str]:
-    """Lines of a text file, but for empty ones at its end."""
+    """Return lines of a text file, but for empty ones at its end."""
     try:
         return path.read_text(encoding="utf-8").rstrip("\n").split("\n")
     except (OSError, UnicodeDecodeError) as error:
@@ -150,10 +151,10 @@ def _read_lines(path: Path) -> list[str]:
 
 
 def _read_features(path: Path) -> dict[str, np.ndarray]:
-    """The published matrices, training part above test part."""
+    """Return the published matrices, training part above test part."""
     keys = [f"{prefix}_{suffix}" for prefix in "IT" for _, suffix in PARTS.values()]
     matrices = read_matlab(path, keys)
-    found = {}
+    features = {}
     for name, prefix, width in (("sift", "I", 128), ("lda", "T", 10)):
         parts = []
         for part, (_, suffix) in PARTS.items():
@@ -162,12 +163,12 @@ def _read_features(path: Path) -> dict[str, np.ndarray]:
             if matrix.shape != shape or matrix.dtype.kind not in "fiu":
                 raise CrossmodalError(f"{path}: no matrix {key!r} of {shape}; get the file again")
             parts.append(matrix)
-        found[name] = np.concatenate(parts).astype(np.float32)
-    return found
+        features[name] = np.concatenate(parts).astype(np.float32)
+    return features
 
 
 def _read_list(path: Path, categories: list[str]) -> Iterator[tuple[str, str, str]]:
-    """Text, image and category name of each line; in the file the category is a number from 1."""
+    """Yield text, image and category of each line; the file numbers categories from 1."""
     numbers = {str(n): name for n, name in enumerate(categories, 1)}
     for number, line in enumerate(_read_lines(path), 1):
         fields = line.split("\t")

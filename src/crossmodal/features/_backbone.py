@@ -48,24 +48,24 @@ class BackboneFeature(FrozenFeature):
         )
         seed: int = Field(0, ge=0, description="Seed of random weights.")
 
+    options: Options
     modality = "image"
     reads = ("items.csv", "media.zip")
     crop_count: Literal[1, 10] = 1
 
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.weights = weights_file(self.options.backbone, self.options.weights)
+
     @property
     def facts(self) -> Network:
-        """What is known of the network."""
+        """Return the layout of the network."""
         return backbones.network(self.options.backbone)
 
     @property
     def preparation(self) -> Preparation:
-        """Input format of the network."""
+        """Return input format of the network."""
         return self.facts.preparation
-
-    @property
-    def weights(self) -> str:
-        """File of the weights; empty if they are random."""
-        return weights_file(self.options.backbone, self.options.weights)
 
     def setup(self, weights: Path | None) -> None:
         """Load the network, or draw its weights."""
@@ -75,11 +75,11 @@ class BackboneFeature(FrozenFeature):
 
     @abstractmethod
     def _read_out(self, network: nn.Module) -> nn.Module:
-        """The part of a network that is run, on `device`."""
+        """Return the part of a network that is run, on `device`."""
 
     @abstractmethod
     def _values(self, squares: torch.Tensor) -> torch.Tensor:
-        """Rows of squares (n, side, side, 3)."""
+        """Return rows of squares (n, side, side, 3)."""
 
     def extract(
         self, dataset: Items, rows: Sequence[Item], sources: dict[str, FeatureFile]
@@ -97,5 +97,5 @@ class BackboneFeature(FrozenFeature):
             return torch.cat([*self.mapped(pool, self._values, batches)]).cpu().numpy()
 
     def learnt(self) -> dict[str, Any]:
-        """The network, its weights file and the checksum of the file."""
+        """Return the network, its weights file and the checksum of the file."""
         return {"backbone": self.options.backbone, **super().learnt()}

@@ -1,6 +1,7 @@
-"""What both halves of a dual encoder share as features."""
+"""Base class of features computed by one half of a dual encoder."""
 
 from pathlib import Path
+from typing import Any
 
 from pydantic import Field
 
@@ -20,10 +21,16 @@ class ClipFeature(FrozenFeature):
             description="The dual encoder: a bundle of open_clip's in `data/raw/weights/`."
         )
 
+    options: Options
     packages = ("open_clip",)
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.weights = self.options.weights
 
     def setup(self, weights: Path | None) -> None:
         """Load the dual encoder."""
         super().setup(weights)
+        assert weights is not None  # the option names a file
         self.encoder = DualEncoder(weights)
         self.encoder.model.to(self.device)

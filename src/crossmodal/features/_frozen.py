@@ -1,4 +1,4 @@
-"""What all features share that a frozen network computes: its weights, which must stay the same."""
+"""Base class of features computed by a frozen network, whose weights are checksummed."""
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -37,29 +37,23 @@ class FrozenFeature(Feature):
     def each(
         self, compute: Callable[[Any], np.ndarray], batches: Iterable[Any]
     ) -> list[np.ndarray]:
-        """What the network makes of batches; on a CPU, of several at once."""
+        """Return the network's outputs for batches; on a CPU, several run at once."""
         with self.pool() as pool:
             return [*self.mapped(pool, compute, batches)]
 
     def mapped(
         self, pool: Executor, compute: Callable[[Any], Any], batches: Iterable[Any]
     ) -> Iterator[Any]:
-        """What the network makes of batches, in a pool that may prepare them too."""
+        """Return the network's outputs for batches, in a pool that may prepare them too."""
         return (pool.map if self.device.type == "cpu" else map)(compute, batches)
 
     def pool(self) -> Executor:
-        """Threads in each of which a network runs on one: split among several, it would round as
-        many threads do.
-        """
+        """Return a pool of threads, in each of which a network computes with one thread."""
+        # sums that are split among threads would be rounded by their number
         return ThreadPoolExecutor(self.threads, initializer=torch.set_num_threads, initargs=(1,))
 
-    @property
-    def weights(self) -> str:
-        """File of the weights in `data/raw/weights/`; empty if they are random."""
-        return self.options.weights
-
     def learnt(self) -> dict[str, Any]:
-        """The weights file and its checksum."""
+        """Return the weights file and its checksum."""
         return {"weights": self.weights, "sha256": self.sha256}
 
     def restore(self, learnt: dict[str, Any]) -> None:

@@ -56,12 +56,12 @@ def guess_language(texts: Iterable[str]) -> str:
     return _by_words(words(text))
 
 
-def _by_words(found: list[str]) -> str:
-    lists = {language: {*said.split()} for language, said in FUNCTION_WORDS.items()}
+def _by_words(tokens: list[str]) -> str:
+    lists = {language: {*text.split()} for language, text in FUNCTION_WORDS.items()}
     languages = Counter(word for each in lists.values() for word in each)
     weights = {
-        language: sum(1 / languages[word] for word in found if word in each)
+        language: sum(1 / languages[word] for word in tokens if word in each)
         for language, each in lists.items()
     }
     (first, most), (_, next_most) = Counter(weights).most_common(2)
-    return first if most > max(LEAST * len(found), LEAD * next_most) else UNKNOWN
+    return first if most > max(LEAST * len(tokens), LEAD * next_most) else UNKNOWN

@@ -36,17 +36,17 @@ class Mixture:
     laplacian: np.ndarray
 
     def log_densities(self, x: np.ndarray) -> np.ndarray:
-        """ln w_k + sum_d ln f_kd of rows x (n, d), (n, K)."""
+        """Return ln w_k + sum_d ln f_kd of rows x (n, d), (n, K)."""
         parts = zip(self.weights, self.centres, self.scales, self.laplacian, strict=True)
         return np.stack([np.log(w) + _log_density(x, c, s, kind) for w, c, s, kind in parts], 1)
 
     def responsibilities(self, x: np.ndarray) -> np.ndarray:
-        """g_k = p(k | x) of rows x (n, d), (n, K)."""
-        found = self.log_densities(x)
-        return np.exp(found - logsumexp(found, axis=1, keepdims=True))
+        """Return g_k = p(k | x) of rows x (n, d), (n, K)."""
+        densities = self.log_densities(x)
+        return np.exp(densities - logsumexp(densities, axis=1, keepdims=True))
 
     def gradients(self, x: np.ndarray) -> np.ndarray:
-        """Gradient of ln p by centres and by scales, in units of its standard deviation.
+        """Return the gradient of ln p by centres and by scales, in units of its standard deviation.
 
         With z = (x - c) / s, of a normal and of a Laplacian density
 
@@ -70,7 +70,7 @@ class Mixture:
 def fit_mixture(
     x: np.ndarray, components: int, hybrid: bool, iterations: int, seed: int
 ) -> Mixture:
-    """The most likely mixture that EM finds, from clusters of k-means.
+    """Return the most likely mixture that EM finds, from clusters of k-means.
 
     Args:
         x: Rows (n, d).
@@ -93,12 +93,12 @@ def fit_mixture(
 
 
 def log_likelihood(mixture: Mixture, x: np.ndarray) -> float:
-    """Mean of ln p over all rows."""
+    """Return the mean of ln p over all rows."""
     return float(logsumexp(mixture.log_densities(x), axis=1).mean())
 
 
 def maximise(x: np.ndarray, shares: np.ndarray, hybrid: bool) -> Mixture:
-    """The M step: the most likely mixture for given responsibilities (n, K)."""
+    """Return the most likely mixture for responsibilities (n, K): the M step."""
     totals = shares.sum(0).clip(min=1e-10)
     floor = FLOOR * x.std(0) + 1e-12
     order = np.argsort(x, axis=0)
@@ -110,7 +110,7 @@ def maximise(x: np.ndarray, shares: np.ndarray, hybrid: bool) -> Mixture:
 def _fit(
     x: np.ndarray, order: np.ndarray, weights: np.ndarray, floor: np.ndarray, hybrid: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """c, s and kind (d,) of one component, by the weighted moments or median of each column."""
+    """Return c, s and kind (d,) of a component, by weighted moments or medians of columns."""
     mean = weights @ x
     deviation = np.maximum((weights @ (x - mean) ** 2) ** 0.5, floor)
     normal = np.zeros(x.shape[1], bool)
@@ -128,11 +128,11 @@ def _fit(
 
 
 def _log_density(x: np.ndarray, c: np.ndarray, s: np.ndarray, kind: np.ndarray) -> np.ndarray:
-    """sum_d ln f_d of one component, (n,)."""
+    """Return sum_d ln f_d of one component, (n,)."""
     return _log_terms(x, c, s, kind).sum(1)
 
 
 def _log_terms(x: np.ndarray, c: np.ndarray, s: np.ndarray, kind: np.ndarray) -> np.ndarray:
-    """ln f_d (n, d)."""
+    """Return ln f_d (n, d)."""
     z = np.abs(x - c) / s
     return np.where(kind, -z - np.log(2 * s), -(z**2) / 2 - np.log(s * (2 * np.pi) ** 0.5))

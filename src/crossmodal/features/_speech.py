@@ -1,4 +1,6 @@
-"""What all features of spoken captions share."""
+"""Base class of features of spoken captions."""
+
+from typing import ClassVar
 
 from crossmodal.data.feature import Feature
 from crossmodal.data.prepared import Caption, Items
@@ -10,10 +12,10 @@ class SpeechFeature(Feature):
 
     modality = "speech"
     unit = "caption"
-    reads = ("captions.csv", "media.zip")
+    reads: ClassVar[tuple[str, ...]] = ("captions.csv", "media.zip")
 
     def rows(self, dataset: Items) -> list[Caption]:
-        """Captions that have audio."""
+        """Return captions that have audio."""
         rows = [caption for caption in dataset.captions if caption.audio]
         if not rows:
             raise CrossmodalError(f"{dataset.name}: no caption has audio")

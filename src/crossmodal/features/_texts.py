@@ -1,7 +1,7 @@
 """Vectors of captions, and of items as wholes or as means of their captions' vectors."""
 
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -20,22 +20,22 @@ class TextFeature(Feature):
             description="What a row is: an item with all its captions, or one caption."
         )
 
+    options: Options
     modality = "text"
-    reads = ("items.csv", "captions.csv")
+    reads: ClassVar[tuple[str, ...]] = ("items.csv", "captions.csv")
 
-    @property
-    def unit(self) -> Literal["item", "caption"]:
-        """What a row is."""
-        return self.options.unit
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.unit = self.options.unit
 
 
 def encoded(
     dataset: Items,
-    rows: Sequence[Item] | Sequence[Caption],
+    rows: Sequence[Item | Caption],
     encode: Callable[[list[str]], np.ndarray],
     unit: bool,
 ) -> np.ndarray:
-    """Vectors of captions, or of items, float32 (n, width).
+    """Return vectors of captions, or of items, float32 (n, width).
 
     Args:
         dataset: What the rows belong to.
@@ -43,8 +43,9 @@ def encoded(
         encode: Maps texts to vectors.
         unit: Whether vectors have length one; then those of items have too.
     """
-    if rows and isinstance(rows[0], Caption):
-        return encode([row.text for row in rows])
+    captions = [row for row in rows if isinstance(row, Caption)]
+    if captions:
+        return encode([caption.text for caption in captions])
     texts = [[caption.text for caption in dataset.captions_of[row.id]] for row in rows]
     vectors = encode([text for part in texts for text in part])
     parts = np.split(vectors, np.cumsum([len(part) for part in texts])[:-1])

@@ -15,7 +15,7 @@ from sklearn.utils.extmath import randomized_svd
 
 
 def word_vectors(captions: list[np.ndarray], words: int, dims: int, window: int) -> np.ndarray:
-    """Vectors x (words, dims), on the principal axes of the words as often as they occur.
+    """Return vectors x (words, dims), on the principal axes of the words as often as they occur.
 
     Args:
         captions: Word ids of each caption, in 0 .. words - 1.
@@ -36,7 +36,7 @@ def word_vectors(captions: list[np.ndarray], words: int, dims: int, window: int)
 
 
 def principal_axes(x: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Rows (n, d) without their mean, turned so that columns are uncorrelated, the widest first.
+    """Return rows (n, d), centred and rotated to uncorrelated columns of decreasing variance.
 
     Args:
         x: Rows.
@@ -49,7 +49,7 @@ def principal_axes(x: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def _neighbours(captions: list[np.ndarray], words: int, window: int) -> sparse.csr_array:
-    """n_ij, symmetric (words, words)."""
+    """Return n_ij, symmetric (words, words)."""
     ids = np.concatenate(captions)
     owners = np.repeat(np.arange(len(captions)), [len(caption) for caption in captions])
     counts = sparse.csr_array((words, words))

@@ -14,7 +14,7 @@ from torch import nn
 
 from crossmodal.features._backbone import BackboneFeature
 from crossmodal.pretrained import backbones
-from crossmodal.pretrained.read_out import Layer, ReadOut, Tap
+from crossmodal.pretrained.read_out import Layer, ReadOut
 from crossmodal.pretrained.timm_read_out import TimmReadOut
 
 NAMED = {"all": "activations after convolutions", "blocks": "blocks"}
@@ -32,60 +32,55 @@ class Activations(BackboneFeature):
             "head, or the 'last' before the classifier, which `fc7` cuts out of the others. Of "
             "`timm/NAME`, 'all' are its convolutions, if it has any with an activation."
         )
-        tap: Tap = Field(
-            "post",
-            description="Layers are read before ('pre') or after ('post') their activation.",
-        )
 
         @model_validator(mode="after")
         def _check_layers(self) -> Self:
             network = backbones.network(self.backbone)
-            if self.layers not in (known := [*network.readouts, "last"]):
+            if self.layers not in (readouts := [*network.readouts, "last"]):
                 raise ValueError(
                     f"layers: {self.backbone} has no {NAMED[self.layers]}; choose "
-                    f"{' or '.join(map(repr, known))}"
+                    f"{' or '.join(map(repr, readouts))}"
                 )
-            if self.tap == "pre" and not network.classifier:
-                raise ValueError(f"tap: {self.backbone} is read after its activations; set 'post'")
             return self
 
+    options: Options
     invertible = False  # means over positions: an image made from them is another one
 
-    @property
-    def crop_count(self) -> Literal[1, 10]:
-        """Crops of each image."""
-        return self.options.crops
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.crop_count = self.options.crops
 
     def _read_out(self, network: nn.Module) -> nn.Module:
         reader, self.layers = self._reader(network)
-        return reader.to(self.device, memory_format=torch.channels_last)
+        reader.to(self.device)
+        return reader.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # no stub
 
     def _reader(self, network: nn.Module) -> tuple[nn.Module, list[Layer]]:
-        """What reads a network, and the layers that are kept of it."""
+        """Return the read-out of a network, and its layers that are read."""
         o = self.options
         if not self.facts.classifier:
-            reader = TimmReadOut(network, o.layers, self.preparation.crop)
-            return reader, reader.layers
-        reader = ReadOut(network, o.tap, self.facts.blocks if o.layers == "blocks" else "")
+            timm_reader = TimmReadOut(network, o.layers, self.preparation.crop)
+            return timm_reader, timm_reader.layers
+        reader = ReadOut(network, "post", self.facts.blocks if o.layers == "blocks" else "")
         if o.layers != "last":
             return reader, reader.layers
         cut = reader.layers[-1].stop - self.facts.width
-        kept = [layer for layer in reader.layers if layer.start >= cut]
-        return reader, [replace(x, start=x.start - cut, stop=x.stop - cut) for x in kept]
+        last = [layer for layer in reader.layers if layer.start >= cut]
+        return reader, [replace(x, start=x.start - cut, stop=x.stop - cut) for x in last]
 
     def outline(self) -> list[Layer]:
-        """The layers that are read, without weights."""
+        """Return the layers that are read, without weights."""
         return self._reader(backbones.without_memory(self.options.backbone))[1]
 
     @torch.inference_mode()
     def _values(self, squares: torch.Tensor) -> torch.Tensor:
-        """Layers of squares (n, side, side, 3), averaged over their crops: (n, sum of widths)."""
+        """Return layers (n, sum of widths) of squares (n, side, side, 3), averaged over crops."""
         layers = self.network(self.preparation.crops(squares.to(self.device), self.crop_count))
-        kept = layers[:, -self.layers[-1].stop :]
-        return kept.unflatten(0, (self.crop_count, -1)).mean(0)
+        columns = layers[:, -self.layers[-1].stop :]
+        return columns.unflatten(0, (self.crop_count, -1)).mean(0)
 
     def learnt(self) -> dict[str, Any]:
-        """Names and columns of the layers, columns of the one-layer embedding, the weights."""
+        """Return the layers' names and columns, those of the one-layer embedding, the weights."""
         width = self.layers[-1].stop
         return {
             "layers": [astuple(layer) for layer in self.layers],

@@ -35,28 +35,26 @@ class BagOfWords(TextFeature):
             True, description="Whether function words and single letters are left out, of English."
         )
 
+    options: Options
     reads = ("items.csv", "captions.csv", "splits.csv")
 
     def fit(self, dataset: Prepared, sources: dict[str, FeatureFile]) -> None:
         """Count the words of the training documents."""
-        train = [
-            self._words(dataset, row)
-            for row in self.rows(dataset)
-            if dataset.splits[item_of(row)] == "train"
-        ]
+        rows = [row for row in self.rows(dataset) if dataset.splits[item_of(row)] == "train"]
+        train = [self._words(dataset, row) for row in rows]
         counts = Counter(word for document in train for word in document)
         ordered = sorted(counts, key=lambda word: (-counts[word], word))
         self._learn(ordered[: self.options.size])
         containing = np.zeros(self.options.size)
         for document in train:
-            known = {*document} & self._columns.keys()
-            containing[[self._columns[word] for word in known]] += 1
+            distinct = {*document} & self._columns.keys()
+            containing[[self._columns[word] for word in distinct]] += 1
         self.inverse_frequency = np.log((1 + len(train)) / (1 + containing)) + 1
 
     def extract(
         self,
         dataset: Items,
-        rows: Sequence[Item] | Sequence[Caption],
+        rows: Sequence[Item | Caption],
         sources: dict[str, FeatureFile],
     ) -> np.ndarray:
         """Count known words and weight them; a text without any is a row of zeros."""
@@ -66,7 +64,7 @@ class BagOfWords(TextFeature):
                 if word in self._columns:
                     values[row, self._columns[word]] += 1
         if self.options.weighting == "binary":
-            values = values > 0
+            values = np.sign(values)
         elif self.options.weighting == "tfidf":
             values *= self.inverse_frequency
             norms = np.linalg.norm(values, axis=1, keepdims=True)
@@ -78,7 +76,7 @@ class BagOfWords(TextFeature):
         return {word: word in self._columns for word in self._counting(text)}
 
     def learnt(self) -> dict[str, Any]:
-        """The words and their inverse document frequencies, in the order of the columns."""
+        """Return the words and their inverse document frequencies, in the order of the columns."""
         return {
             "vocabulary": self.vocabulary,
             "inverse_frequency": self.inverse_frequency.tolist(),
@@ -94,12 +92,12 @@ class BagOfWords(TextFeature):
         self._columns = {word: column for column, word in enumerate(vocabulary)}
 
     def _words(self, dataset: Items, row: Item | Caption) -> list[str]:
-        """Words of a document."""
+        """Return words of a document."""
         captions = [row] if isinstance(row, Caption) else dataset.captions_of[row.id]
         return self._counting(" ".join(caption.text for caption in captions))
 
     def _counting(self, text: str) -> list[str]:
-        """Words of a text but numbers and those that are left out."""
+        """Return words of a text but numbers and those that are left out."""
         counting = [word for word in words(text) if not word.isdigit()]
         if not self.options.stop_words or self.language.lower().split("-")[0] != "en":
             return counting

@@ -26,6 +26,6 @@ class ClipImage(ClipFeature):
         return np.concatenate(self.each(self._vectors, contents))
 
     def _vectors(self, files: list[tuple[bytes, str]]) -> np.ndarray:
-        """Vectors of encoded images, each with its name."""
+        """Return vectors of encoded images, each with its name."""
         pixels = self.encoder.pixels([read_image(*file) for file in files])
         return self.encoder.encode_images(pixels.to(self.device)).cpu().numpy()

@@ -16,17 +16,19 @@ class ClipText(ClipFeature, TextFeature):
     class Options(TextFeature.Options, ClipFeature.Options):
         pass
 
+    options: Options
+
     def extract(
         self,
         dataset: Items,
-        rows: Sequence[Item] | Sequence[Caption],
+        rows: Sequence[Item | Caption],
         sources: dict[str, FeatureFile],
     ) -> np.ndarray:
         """Encode all texts; an item without captions is a row of zeros."""
         return encoded(dataset, rows, self._vectors, unit=True)
 
     def _vectors(self, texts: list[str]) -> np.ndarray:
-        """Vectors of texts, a few at a time; all are padded to the same length."""
+        """Return vectors of texts, a few at a time; all are padded to the same length."""
         batches = [texts[start : start + BATCH] for start in range(0, len(texts), BATCH)]
         empty = np.zeros((0, self.encoder.width), np.float32)
         return np.concatenate([empty, *self.each(self._batch, batches)])

@@ -6,6 +6,7 @@ averaged over crops first and normalised afterwards (Vilalta et al. 2019, sectio
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from pydantic import Field
@@ -26,14 +27,14 @@ class FC7(Feature):
             description="Whether rows have length one, as in the equation; a row of zeros stays."
         )
 
+    options: Options
     modality = "image"
     invertible = False
     reads = ("items.csv",)
 
-    @property
-    def of(self) -> tuple[str, ...]:
-        """The activations."""
-        return (self.options.activations,)
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.of = (self.options.activations,)
 
     def extract(
         self, dataset: Items, rows: Sequence[Item], sources: dict[str, FeatureFile]
@@ -45,7 +46,7 @@ class FC7(Feature):
                 f"params.yaml: features: {self.options.activations!r} has no layers of a network; "
                 "name a feature of the plug-in 'activations'"
             )
-        layer = source.features[:, slice(*source.meta["one_layer"])]
+        layer = source.vectors()[:, slice(*source.meta["one_layer"])]
         if not self.options.normalise:
             return layer
         norms = np.linalg.norm(layer, axis=1, keepdims=True)

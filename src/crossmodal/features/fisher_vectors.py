@@ -23,19 +23,19 @@ from crossmodal.data.feature_file import FeatureFile
 from crossmodal.data.prepared import Caption, Items, Prepared
 from crossmodal.errors import CrossmodalError
 from crossmodal.features._mixtures import Mixture, fit_mixture
+from crossmodal.features._vocabulary import SPECIAL, VocabularyFeature
 from crossmodal.features._word_vectors import word_vectors
-from crossmodal.features.tokens import SPECIAL, Tokens
 from crossmodal.plugin import Count
 from crossmodal.vectors import unit_rows
 
 
-class FisherVectors(Tokens):
+class FisherVectors(VocabularyFeature):
     """A Fisher vector of each caption by each mixture, float32 (n, mixtures x 2 K D).
 
     Words that the vocabulary lacks count as nothing; a caption of such words is a row of zeros.
     """
 
-    class Options(Tokens.Options):
+    class Options(VocabularyFeature.Options):
         word_dims: Count = Field(description="Dimensions D of the word vectors.")
         window: Count = Field(
             5, description="Largest distance of two words that count as neighbours, in words."
@@ -50,7 +50,7 @@ class FisherVectors(Tokens):
         iterations: Count = Field(100, description="Largest number of steps of EM.")
         seed: int = Field(0, ge=0, description="Seeds the clusters that EM begins with.")
 
-    shape = "vector"
+    options: Options
 
     def fit(self, dataset: Prepared, sources: dict[str, FeatureFile]) -> None:
         """Learn words, their vectors and the mixtures from the training captions."""
@@ -62,7 +62,7 @@ class FisherVectors(Tokens):
                 f"{o.components} components; lower word_dims, components or min_count"
             )
         rows = [row for row in self.rows(dataset) if dataset.splits[row.item] == "train"]
-        captions = self._words(dataset, rows)
+        captions = self._words(rows)
         self.vectors = word_vectors(captions, words, o.word_dims, o.window)
         self.mixtures = [
             fit_mixture(self.vectors, o.components, kind == "hybrid", o.iterations, o.seed)
@@ -73,7 +73,7 @@ class FisherVectors(Tokens):
         self, dataset: Items, rows: Sequence[Caption], sources: dict[str, FeatureFile]
     ) -> np.ndarray:
         """Average the gradients of each caption's words, then take roots and unit length."""
-        captions = self._words(dataset, rows)
+        captions = self._words(rows)
         owners = np.repeat(np.arange(len(rows)), [len(caption) for caption in captions])
         distinct, columns = np.unique(np.concatenate(captions), return_inverse=True)
         shares = np.zeros((len(rows), len(distinct)))
@@ -84,7 +84,7 @@ class FisherVectors(Tokens):
         return np.concatenate([unit_rows(root) for root in roots], 1).astype(np.float32)
 
     def learnt(self) -> dict[str, Any]:
-        """The vocabulary, its vectors without those of the marks, and the mixtures."""
+        """Return the vocabulary, its vectors without those of the marks, and the mixtures."""
         mixtures = [{k: v.tolist() for k, v in vars(mixture).items()} for mixture in self.mixtures]
         return super().learnt() | {"vectors": self.vectors.tolist(), "mixtures": mixtures}
 
@@ -97,7 +97,7 @@ class FisherVectors(Tokens):
             for mixture in learnt["mixtures"]
         ]
 
-    def _words(self, dataset: Items, rows: Sequence[Caption]) -> list[np.ndarray]:
-        """Known words of each caption, numbered from 0 without the marks."""
-        captions = (ids - len(SPECIAL) for ids in super().extract(dataset, rows, {}))
+    def _words(self, rows: Sequence[Caption]) -> list[np.ndarray]:
+        """Return known words of each caption, numbered from 0 without the marks."""
+        captions = (np.array(ids, np.int32) - len(SPECIAL) for ids in self.word_ids(rows))
         return [ids[ids >= 0] for ids in captions]

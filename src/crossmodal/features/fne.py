@@ -48,17 +48,17 @@ class FNE(Feature):
                 raise ValueError("clip: is the largest z-score without thresholds, null with them")
             return self
 
+    options: Options
     modality = "image"
     invertible = False
     reads = ("items.csv", "splits.csv")
 
-    @property
-    def of(self) -> tuple[str, ...]:
-        """The activations."""
-        return (self.options.activations,)
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.of = (self.options.activations,)
 
     def fit(self, dataset: Prepared, sources: dict[str, FeatureFile]) -> None:
-        """Mean and standard deviation of every unit over the training images."""
+        """Learn mean and standard deviation of every unit over the training images."""
         (source,) = sources.values()
         train = np.array([dataset.splits[item] == "train" for item in source.items])
         if not train.any():
@@ -67,7 +67,7 @@ class FNE(Feature):
         for start in range(0, len(train), self.chunk):
             span = slice(start, start + self.chunk)
             if train[span].any():
-                scaler.partial_fit(source.features[span][train[span]])
+                scaler.partial_fit(source.vectors()[span][train[span]])
         self.mean, self.deviation = scaler.mean_, np.sqrt(scaler.var_)
         # scikit-learn scales by 1 where a variance is rounding error alone
         self.deviation[self.deviation != scaler.scale_] = 0
@@ -78,14 +78,15 @@ class FNE(Feature):
     ) -> np.ndarray:
         """Standardise, and compare with both thresholds; a unit that never varies stays zero."""
         (source,) = sources.values()
-        centred = source.features - self.mean
+        centred = source.vectors() - self.mean
         z = np.divide(centred, self.deviation, out=np.zeros_like(centred), where=self.deviation > 0)
         if thresholds := self.options.thresholds:
             return (z > thresholds.positive).astype(np.int8) - (z < thresholds.negative)
-        return z.clip(-self.options.clip, self.options.clip).astype(np.float32)
+        clip = self.options.clip or np.inf
+        return z.clip(-clip, clip).astype(np.float32)
 
     def learnt(self) -> dict[str, Any]:
-        """Names and columns of the layers; mean and standard deviation of each column."""
+        """Return names and columns of the layers; mean and standard deviation of each column."""
         return {
             "layers": self.layers,
             "mean": self.mean.tolist(),

@@ -17,18 +17,17 @@ from pydantic import Field
 from crossmodal.data.feature_file import FeatureFile
 from crossmodal.data.prepared import Caption, Items, Prepared
 from crossmodal.errors import CrossmodalError
-from crossmodal.features.logmel import LogMel
-from crossmodal.io.sound_files import read_speech
+from crossmodal.features._mel import MelFeature
 from crossmodal.plugin import Count
 
 
-class LogMelStatistics(LogMel):
+class LogMelStatistics(MelFeature):
     """Means and deviations, float32 (n, parts x 2 x 40); captions without audio have no row."""
 
-    class Options(LogMel.Options):
+    class Options(MelFeature.Options):
         parts: Count = Field(description="Parts P of equal length that a clip is divided into.")
 
-    shape = "vector"
+    options: Options
     reads = ("captions.csv", "splits.csv", "media.zip")
 
     def fit(self, dataset: Prepared, sources: dict[str, FeatureFile]) -> None:
@@ -47,7 +46,7 @@ class LogMelStatistics(LogMel):
         return ((self._statistics(dataset, rows) - self.mean) / self.deviation).astype(np.float32)
 
     def learnt(self) -> dict[str, Any]:
-        """Mean and deviation of each column."""
+        """Return the mean and deviation of each column."""
         return {"mean": self.mean.tolist(), "deviation": self.deviation.tolist()}
 
     def restore(self, learnt: dict[str, Any]) -> None:
@@ -55,12 +54,12 @@ class LogMelStatistics(LogMel):
         self.mean, self.deviation = np.array(learnt["mean"]), np.array(learnt["deviation"])
 
     def _statistics(self, dataset: Items, rows: Sequence[Caption]) -> np.ndarray:
-        """The statistics of some clips, float64 (n, parts x 2 x 40)."""
-        clips = (read_speech(dataset.read(row.audio), dataset.where(row.audio)) for row in rows)
-        return np.stack([self._summary(self.spectrogram(clip).numpy()) for clip in clips])
+        """Return the statistics of some clips, float64 (n, parts x 2 x 40)."""
+        clips = self.spectrograms(dataset, rows)
+        return np.stack([self._summary(frames.numpy()) for frames in clips])
 
     def _summary(self, frames: np.ndarray) -> np.ndarray:
-        """Statistics of one clip; parts of a very short one share frames."""
+        """Return statistics of one clip; parts of a very short one share frames."""
         count, frames = self.options.parts, frames.astype(np.float64)
         parts = [
             frames[part * len(frames) // count : -(-(part + 1) * len(frames) // count)]

@@ -36,6 +36,7 @@ class Maps(BackboneFeature):
                 raise ValueError(f"layers: {self.backbone} has no blocks; choose 'last'")
             return self
 
+    options: Options
     shape = "maps"
 
     def _read_out(self, network: nn.Module) -> nn.Module:

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from crossmodal.data.feature import Feature
 from crossmodal.data.feature_file import FeatureFile
-from crossmodal.data.prepared import Item, Prepared
+from crossmodal.data.prepared import Item, Items, Prepared
 from crossmodal.errors import CrossmodalError
 from crossmodal.plugin import Strict
 
@@ -20,13 +20,14 @@ class Published(Feature):
         matrix: str = Field(description="Name of the matrix in the prepared dataset.")
         modality: Literal["image", "text"] = Field(description="What the matrix describes.")
 
+    options: Options
     reads = ("items.csv", "media.zip")
+    modality: Literal["image", "text"] = "image"  # of an instance: as its options say
     published = True
 
-    @property
-    def modality(self) -> Literal["image", "text"]:
-        """What the matrix describes."""
-        return self.options.modality
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.modality = self.options.modality
 
     def fit(self, dataset: Prepared, sources: dict[str, FeatureFile]) -> None:
         """Read the matrix.
@@ -48,13 +49,13 @@ class Published(Feature):
         self.rows_of = {item.id: row for item, row in zip(dataset.items, values, strict=True)}
 
     def extract(
-        self, dataset: Prepared, rows: Sequence[Item], sources: dict[str, FeatureFile]
+        self, dataset: Items, rows: Sequence[Item], sources: dict[str, FeatureFile]
     ) -> np.ndarray:
-        """Rows of the matrix that belong to the items, float32: counts come as small integers."""
+        """Return rows of the matrix as float32; counts are published as small integers."""
         return np.stack([self.rows_of[item.id] for item in rows]).astype(np.float32)
 
     def restore(self, learnt: dict[str, Any]) -> NoReturn:
-        """Published features exist for the items of their dataset alone.
+        """Refuse other items: published features exist for those of their dataset alone.
 
         Raises:
             CrossmodalError: Always.

@@ -6,6 +6,7 @@ length one where the encoder's have that.
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from pydantic import Field
@@ -27,19 +28,25 @@ class SentenceEncoder(FrozenFeature, TextFeature):
     class Options(TextFeature.Options):
         weights: Bundle = Field(description="The encoder: a bundle in `data/raw/weights/`.")
 
+    options: Options
     packages = ("transformers",)
     chunk = 1024
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.weights = self.options.weights
 
     def setup(self, weights: Path | None) -> None:
         """Load the encoder."""
         super().setup(weights)
+        assert weights is not None  # the option names a file
         self.encoder = SentenceTransformer(weights)
         self.encoder.network.to(self.device)
 
     def extract(
         self,
         dataset: Items,
-        rows: Sequence[Item] | Sequence[Caption],
+        rows: Sequence[Item | Caption],
         sources: dict[str, FeatureFile],
     ) -> np.ndarray:
         """Encode all texts; an item without captions is a row of zeros."""
@@ -47,17 +54,16 @@ class SentenceEncoder(FrozenFeature, TextFeature):
 
     def words(self, text: str) -> dict[str, bool]:
         """Return each word of a text, or each sign where it has none, and whether it is read."""
-        found = words(text) or text.split()
-        return dict(zip(found, self.encoder.knows(found), strict=True)) if found else {}
+        tokens = words(text) or text.split()
+        return dict(zip(tokens, self.encoder.knows(tokens), strict=True)) if tokens else {}
 
     def _vectors(self, texts: list[str]) -> np.ndarray:
-        """Vectors of texts (n, width), those of similar lengths together."""
+        """Return vectors of texts (n, width), those of similar lengths together."""
         tokens = self.encoder.tokens(texts) if texts else []
         order = np.argsort([len(ids) for ids in tokens], kind="stable")
         starts = range(0, len(order), BATCH)
         batches = ([tokens[row] for row in order[start : start + BATCH]] for start in starts)
-        found = self.each(lambda batch: self.encoder.encode(batch).cpu().numpy(), batches)
-        width = self.encoder.network.config.hidden_size
-        vectors = np.zeros((len(texts), width), np.float32)
-        vectors[order] = np.concatenate([vectors[:0], *found])
+        parts = self.each(lambda batch: self.encoder.encode(batch).cpu().numpy(), batches)
+        vectors = np.zeros((len(texts), self.encoder.width), np.float32)
+        vectors[order] = np.concatenate([vectors[:0], *parts])
         return vectors

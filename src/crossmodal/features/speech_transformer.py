@@ -26,9 +26,7 @@ from crossmodal.pretrained.weights import FILE, Download
 
 
 class SpeechTransformer(FrozenFeature, SpeechFeature):
-    """Vectors float32 (n, width), or sequences float16 (frames, width); captions without audio have
-    no row.
-    """
+    """Vectors float32 (n, width), or sequences float16 (frames, width); only of audio captions."""
 
     class Options(Strict):
         network: wav2vec2.Name = Field(description="The network, as torchaudio calls it.")
@@ -52,17 +50,14 @@ class SpeechTransformer(FrozenFeature, SpeechFeature):
                 raise ValueError(f"layers: {self.network} has {last}, not {max(self.layers)}")
             return self
 
-    @property
-    def shape(self) -> Literal["vector", "sequence"]:
-        """What a row is."""
-        return self.options.rows
+    options: Options
 
-    @property
-    def weights(self) -> str:
-        """File of the weights; empty if they are random."""
-        if self.options.weights == "official":
-            return Download(wav2vec2.NETWORKS[self.options.network].url).file
-        return "" if self.options.weights == "random" else self.options.weights
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        o = self.options
+        official = Download(wav2vec2.NETWORKS[o.network].url).file
+        self.weights = {"official": official, "random": ""}.get(o.weights, o.weights)
+        self.shape = o.rows
 
     def setup(self, weights: Path | None) -> None:
         """Load the network, or draw its weights."""
@@ -76,16 +71,16 @@ class SpeechTransformer(FrozenFeature, SpeechFeature):
     ) -> np.ndarray | list[np.ndarray]:
         """Run the network on one clip at a time; on a CPU, on several at once."""
         clips = (read_speech(dataset.read(row.audio), dataset.where(row.audio)) for row in rows)
-        found = self.each(self._row, clips)
-        return found if self.shape == "sequence" else np.stack(found)
+        arrays = self.each(self._row, clips)
+        return arrays if self.shape == "sequence" else np.stack(arrays)
 
     def _row(self, clip: torch.Tensor) -> np.ndarray:
-        """The row of a clip (samples,)."""
+        """Return the row of a clip (samples,)."""
         heard = clip[: round(self.options.seconds * RATE)].to(self.device)
         frames = wav2vec2.frames(self.network, heard, self.options.layers, self.normalise)
         row = frames.half() if self.shape == "sequence" else frames.mean(0)
         return row.cpu().numpy()
 
     def learnt(self) -> dict[str, Any]:
-        """The network and its weights."""
+        """Return the network and its weights."""
         return {"network": self.options.network, **super().learnt()}

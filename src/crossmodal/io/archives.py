@@ -3,11 +3,13 @@
 import stat
 import tarfile
 import zipfile
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path, PurePosixPath
 from types import TracebackType
+from typing import Self
 
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import DAMAGE
@@ -42,38 +44,39 @@ class Archive:
 
     @cached_property
     def names(self) -> list[str]:
-        """All files, in the archive's order; of a .tar.gz this is one pass over all of it."""
+        """Return all files, in the archive's order; a .tar.gz is read once from start to end."""
         return list(self._members)
 
     @cached_property
     def _members(self) -> dict[str, "_Member"]:
-        return dict(self._scan())
+        return {member.name: member for member in self._scan()}
 
     def locate(self, name: str) -> str:
-        """The one member whose path is `name` or ends in `/name`.
+        """Return the one member whose path is `name` or ends in `/name`.
 
         Raises:
             CrossmodalError: If there is none, or there are several.
         """
-        found = [m for m in self.names if m == name or m.endswith(f"/{name}")]
-        if len(found) != 1:
+        members = [m for m in self.names if m == name or m.endswith(f"/{name}")]
+        if len(members) != 1:
             raise CrossmodalError(
-                f"{self.path}: {name}: the archive holds {len(found)} such files, need one; {AGAIN}"
+                f"{self.path}: {name}: the archive holds {len(members)} such files, need one; "
+                + AGAIN
             )
-        return found[0]
+        return members[0]
 
     def read(self, member: str) -> bytes:
-        """Content of a member; many members of a .tar.gz are read faster by `walk`.
+        """Return the content of a member; many members of a .tar.gz are read faster by `walk`.
 
         Raises:
             CrossmodalError: If there is no such member, or it is corrupt, encrypted or too large.
         """
         if member not in self._members:
             raise CrossmodalError(f"{self.path}: {member}: not in the archive; {AGAIN}")
-        return self._read(member, self._members[member])
+        return self._read(self._members[member])
 
     def text(self, name: str, encoding: str = "utf-8") -> str:
-        """A text file, wherever in the archive it lies; see `locate` and `read`."""
+        """Return a text file, wherever in the archive it lies; see `locate` and `read`."""
         member = self.locate(name)
         content = self.read(member)
         try:
@@ -82,24 +85,25 @@ class Archive:
             raise CrossmodalError(f"{self.path}: {member}: {error}; {AGAIN}") from error
 
     def walk(self, wanted: Collection[str]) -> Iterator[tuple[str, bytes]]:
-        """Path and content of the members `wanted`, in the archive's order, in one pass.
+        """Yield the path and content of the members `wanted`, in the archive's order, in one pass.
 
         Raises:
             CrossmodalError: As `read`; a missing member is reported after the others.
         """
         missing = dict.fromkeys(wanted)
-        for name, member in self._scan():
-            if name in missing:
-                del missing[name]
-                yield name, self._read(name, member)
+        for member in self._scan():
+            if member.name in missing:
+                del missing[member.name]
+                yield member.name, self._read(member)
         for name in missing:
             raise CrossmodalError(f"{self.path}: {name}: not in the archive; {AGAIN}")
 
-    def _scan(self) -> Iterator[tuple[str, "_Member"]]:
-        """All files with their headers, each checked when it is met."""
+    def _scan(self) -> Iterator["_Member"]:
+        """Yield all files, each checked when it is met."""
         seen = set()
         with self._damage():
-            for name, is_file, member in self._opened:
+            for member in self._opened:
+                name = member.name
                 slashed = name.replace("\\", "/")  # as Windows writes some
                 parts = PurePosixPath(slashed).parts
                 if _is_of_macos(parts):
@@ -108,18 +112,18 @@ class Archive:
                     raise self._refusal(name, f"the name {reason}")
                 if name in seen:
                     raise self._refusal(name, "is in the archive twice")
-                if is_file is None:
+                if member.is_file is None:
                     raise self._refusal(name, "a link or a device, no file")
-                if is_file:
+                if member.is_file:
                     seen.add(name)
-                    yield name, member
+                    yield member
 
-    def _read(self, name: str, member: "_Member") -> bytes:
-        size = self._opened.size(member)
-        if size > LIMIT:
-            raise self._refusal(name, f"would take {size} bytes, more than {LIMIT}")
-        with self._damage(f"{name}: "):
-            return self._opened.read(member)
+    def _read(self, member: "_Member") -> bytes:
+        if member.size > LIMIT:
+            reason = f"would take {member.size} bytes, more than {LIMIT}"
+            raise self._refusal(member.name, reason)
+        with self._damage(f"{member.name}: "):
+            return member.read()
 
     def _refusal(self, member: str, reason: str) -> CrossmodalError:
         return CrossmodalError(f"{self.path}: {member}: {reason}; {REFUSED}")
@@ -137,27 +141,34 @@ def _is_of_macos(parts: tuple[str, ...]) -> bool:
     return "__MACOSX" in parts or parts[-1:] == ("Icon\r",) or "".join(parts[-1:]).startswith("._")
 
 
-_Member = zipfile.ZipInfo | tarfile.TarInfo
-# name, whether it is a file (None: neither file nor folder), header
-_Entry = tuple[str, bool | None, _Member]
+@dataclass(frozen=True)
+class _Member:
+    """A file, a folder, or (None) neither of them.
+
+    Args:
+        name: Path in the archive.
+        is_file: None for links and devices.
+        size: Bytes of its content.
+        read: Returns the content.
+    """
+
+    name: str
+    is_file: bool | None
+    size: int
+    read: Callable[[], bytes]
 
 
 class _Zip:
     def __init__(self, path: Path) -> None:
         self.file = zipfile.ZipFile(path)
 
-    def __iter__(self) -> Iterator[_Entry]:
+    def __iter__(self) -> Iterator[_Member]:
         for info in self.file.infolist():
             kind = stat.S_IFMT(info.external_attr >> 16) if info.create_system == 3 else 0  # Unix
-            regular = kind in (0, stat.S_IFREG, stat.S_IFDIR)
-            yield info.filename, (not info.is_dir() if regular else None), info
-
-    def size(self, member: zipfile.ZipInfo) -> int:
-        return member.file_size
-
-    def read(self, member: zipfile.ZipInfo) -> bytes:
-        # stops at the declared size, whatever the stream expands to
-        return self.file.read(member)
+            is_regular = kind in (0, stat.S_IFREG, stat.S_IFDIR)
+            is_file = not info.is_dir() if is_regular else None
+            # stops at the declared size, whatever the stream expands to
+            yield _Member(info.filename, is_file, info.file_size, partial(self.file.read, info))
 
 
 class _Tar:
@@ -171,29 +182,30 @@ class _Tar:
         self.newest = self.file.enter_context(opened)
         return self.newest
 
-    def __iter__(self) -> Iterator[_Entry]:
+    def __iter__(self) -> Iterator[_Member]:
         last = -1
         opened = self._open()
         for info in opened:
-            opened.members.clear()  # it would keep all headers, gigabytes for millions of files
+            # tarfile would keep all headers, gigabytes for millions of files
+            vars(opened)["members"].clear()
             if info.size < 0 or info.offset <= last:  # tarfile would never end
                 raise tarfile.ReadError(f"{info.name}: negative size")
             last = info.offset
-            regular = info.isreg() or info.isdir()
-            yield info.name, (info.isreg() if regular else None), info
+            is_file = info.isreg() if info.isreg() or info.isdir() else None
+            yield _Member(info.name, is_file, info.size, partial(self._read, info))
 
-    def size(self, member: tarfile.TarInfo) -> int:
-        return member.size
-
-    def read(self, member: tarfile.TarInfo) -> bytes:
-        return self.newest.extractfile(member).read()
+    def _read(self, info: tarfile.TarInfo) -> bytes:
+        stream = self.newest.extractfile(info)
+        if stream is None:  # only of links and folders, which are not read
+            raise tarfile.ReadError(f"{info.name}: no file")
+        return stream.read()
 
 
 class _Header(tarfile.TarInfo):
     """Reports corruption where tarfile would take it for the end of the archive."""
 
     @classmethod
-    def frombuf(cls, buf: bytes, encoding: str, errors: str) -> tarfile.TarInfo:
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
         if len(buf) != tarfile.BLOCKSIZE:
             raise tarfile.ReadError("truncated")
         try:

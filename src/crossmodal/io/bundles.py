@@ -39,9 +39,9 @@ def write_bundle(
     from safetensors.torch import save_file
 
     with replacing(path) as temporary:
-        kept = {name: value.contiguous() for name, value in tensors.items()}
+        weights = {name: value.contiguous() for name, value in tensors.items()}
         try:
-            save_file(kept, temporary, {**files, **facts} or None)
+            save_file(weights, temporary, {**files, **facts} or None)
         except SafetensorError as error:
             raise CrossmodalError(
                 f"{path}: cannot hold {len(files)} small files ({error}); keep those that the "
@@ -50,7 +50,7 @@ def write_bundle(
 
 
 def read_tensors(path: Path) -> dict[str, torch.Tensor]:
-    """Weights of a bundle by name.
+    """Return the weights of a bundle by name.
 
     Raises:
         CrossmodalError: If it is no safetensors file.
@@ -65,7 +65,7 @@ def read_tensors(path: Path) -> dict[str, torch.Tensor]:
 
 
 def read_checkpoint(path: Path) -> dict[str, Any]:
-    """A file of PyTorch's, read without running anything that it holds.
+    """Return a file of PyTorch's, read without running anything that it holds.
 
     Raises:
         CrossmodalError: If it is not one, or holds more than tensors and numbers.
@@ -78,7 +78,7 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
 
 @contextmanager
 def small_files(path: Path, *needed: str) -> Iterator[Path]:
-    """A temporary folder with the small files of a bundle.
+    """Yield a temporary folder with the small files of a bundle.
 
     Args:
         path: The bundle.
@@ -91,10 +91,10 @@ def small_files(path: Path, *needed: str) -> Iterator[Path]:
 
     try:
         with safe_open(readable(path), "pt") as bundle:
-            said = bundle.metadata() or {}
+            metadata = bundle.metadata() or {}
     except (OSError, SafetensorError) as error:
         raise CrossmodalError(f"{path}: not a safetensors file of weights: {error}") from error
-    files = {name: text for name, text in said.items() if "." in name}
+    files = {name: text for name, text in metadata.items() if "." in name}
     if missing := [name for name in needed if name not in files]:
         raise CrossmodalError(
             f"{path}: has no {missing[0]}; it must be a bundle of a model's tensors and small files"

@@ -16,7 +16,7 @@ FOLDER = Path(".checkpoints")
 
 @contextmanager
 def unfinished_work(output: Path, job: Any, inputs: Iterable[Path]) -> Iterator[Path]:
-    """The folder for the unfinished work of one job, removed when the job is done.
+    """Yield the folder for the unfinished work of one job, removed when the job is done.
 
     What an interrupted job left is found again if the job and its inputs are the same; otherwise
     the folder starts empty. A second process waits for the first.

@@ -15,7 +15,7 @@ EXTRA_RETURNS = re.compile(r"\r{2,}\n")  # of text that was translated twice
 
 
 def read_records(path: Path, columns: set[str]) -> list[tuple[int, list[str]]]:
-    """Return number and fields of the rows that are not empty, without white space around fields.
+    """Return number and stripped fields of the rows that are not empty.
 
     Args:
         path: The file, in UTF-8 or UTF-16.

@@ -38,7 +38,7 @@ class _PassingError(Exception):
 
 @dataclass(frozen=True)
 class _Part:
-    """What was received of a file."""
+    """Received bytes of a file, and the version of the file that they belong to."""
 
     path: Path
 
@@ -51,7 +51,7 @@ class _Part:
         return self.path.with_name(f"{self.path.name}.json")
 
     def version(self) -> dict[str, Any]:
-        """Validator and total size, as stated by the host; empty if there is nothing to resume."""
+        """Return the host's validator and total size; empty if there is nothing to resume."""
         try:
             return read_json(self.facts) if self.file.exists() else {}
         except CrossmodalError:
@@ -126,7 +126,7 @@ def _pause(reason: str, seconds: float) -> None:
 
 
 def _attempt(url: str, part: _Part) -> None:
-    """One request for what is missing."""
+    """Request the bytes that are missing."""
     import requests
     import urllib3
 
@@ -183,19 +183,19 @@ def _check_status(response: Any, part: _Part) -> None:
 
 
 def _continued(response: Any, part: _Part) -> int:
-    """Size of the complete file, from an answer that continues where the part ends."""
-    found = response.headers.get("Content-Range", "")
-    match = RANGE.fullmatch(found)
+    """Return the size of the complete file, from an answer that continues where the part ends."""
+    stated = response.headers.get("Content-Range", "")
+    match = RANGE.fullmatch(stated)
     start, end, total = map(int, match.groups()) if match else (0, 0, 0)
     expected = part.version().get("total") or total
     if not (match and start == part.size() and end + 1 == total == expected):
         part.forget()
-        raise _PassingError(f"received another range than requested, {found!r}")
+        raise _PassingError(f"received another range than requested, {stated!r}")
     return total
 
 
 def _validator(response: Any) -> str:
-    """What identifies this version of the file; empty if the host does not say."""
+    """Return the identifier of this version of the file; empty if the host states none."""
     etag = response.headers.get("ETag", "")
     strong = etag if etag.startswith('"') else ""
     return strong or response.headers.get("Last-Modified", "")

@@ -210,11 +210,11 @@ def read_csv(path: Path, columns: list[str]) -> list[dict[str, str]]:
 
 
 def digest(*parts: Any) -> str:
-    """Short hash of JSON values: the key under which unfinished work is found again."""
+    """Return a short hash of JSON values: the key under which unfinished work is found again."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def sha256(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal."""
+    """Return the SHA-256 of a file, in hexadecimal."""
     with readable(path).open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

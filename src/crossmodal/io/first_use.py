@@ -15,7 +15,7 @@ RECORD = Path("checksums.json")
 
 
 def recorded() -> dict[str, str]:
-    """SHA-256 of each file that was downloaded once, by dataset and name.
+    """Return the SHA-256 of each file that was downloaded once, by dataset and name.
 
     Raises:
         CrossmodalError: If the record is corrupt.
@@ -29,15 +29,15 @@ def check_or_record(name: str, path: Path) -> None:
     Raises:
         CrossmodalError: If it is another file.
     """
-    found = sha256(path)
+    checksum = sha256(path)
     FOLDER.mkdir(exist_ok=True)
     with lock(FOLDER / "checksums.lock", f"{RECORD}: waiting for another process that writes it"):
-        known = recorded()
-        if name not in known:
-            write_json(RECORD, known | {name: found})
-        elif known[name] != found:
+        record = recorded()
+        if name not in record:
+            write_json(RECORD, record | {name: checksum})
+        elif record[name] != checksum:
             raise CrossmodalError(
-                f"{name}: SHA-256 is {found}, but of the first download it was {known[name]}, says "
-                f"{RECORD}. Its publisher replaced it, or somebody changed it on the way: if you "
-                "trust the new file, delete that line and run again"
+                f"{name}: SHA-256 is {checksum}, but of the first download it was {record[name]}, "
+                f"says {RECORD}. Its publisher replaced it, or somebody changed it on the way: if "
+                "you trust the new file, delete that line and run again"
             )

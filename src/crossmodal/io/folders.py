@@ -19,7 +19,7 @@ ROUND = "links to folders that are read already or hold this one"
 
 @dataclass
 class Listing:
-    """What is below a folder, as paths from it.
+    """Content of a folder, as paths from it.
 
     Args:
         files: Sorted.
@@ -33,7 +33,8 @@ class Listing:
 def list_files(folder: Path) -> Listing:
     """List the files below a folder; links are followed, each folder is entered once."""
     listing, top = Listing(), folder.resolve()
-    entered, folders, links = {*top.parents}, [Path()], []
+    entered, folders = {*top.parents}, [Path()]
+    links: list[Path] = []
     while folders or links:
         here = folders.pop() if folders else links.pop(0)  # links last: what they hold may be here
         real = (folder / here).resolve()

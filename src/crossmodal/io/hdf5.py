@@ -9,6 +9,7 @@ from pathlib import Path
 
 import h5py
 import numpy as np
+from typing_extensions import Buffer
 
 from crossmodal.io.files import readable
 
@@ -25,7 +26,7 @@ class _Stream(io.FileIO):
 
     error: OSError | None = None
 
-    def write(self, content: memoryview) -> int:
+    def write(self, content: Buffer, /) -> int:
         """Write, or note why that is impossible, and forget the content."""
         left = memoryview(content)
         while left and not self.error:
@@ -33,7 +34,7 @@ class _Stream(io.FileIO):
                 left = left[super().write(left) :]
             except OSError as error:
                 self.error = error
-        return len(content)
+        return memoryview(content).nbytes
 
 
 def read(path: Path) -> h5py.File:
@@ -47,7 +48,7 @@ def read(path: Path) -> h5py.File:
 
 @contextmanager
 def create(path: Path) -> Iterator[h5py.File]:
-    """A new file.
+    """Yield a new file.
 
     Raises:
         OSError: At the end, if not all could be written; it names the file.
@@ -62,7 +63,7 @@ def create(path: Path) -> Iterator[h5py.File]:
 
 
 def add(group: h5py.Group, name: str, shape: tuple[int, ...], dtype: np.dtype) -> h5py.Dataset:
-    """An array of zeros, to be filled."""
+    """Return an array of zeros, to be filled."""
     if 0 in shape:
         return group.create_dataset(name, shape, dtype)
     row = dtype.itemsize * math.prod(shape[1:])
@@ -89,14 +90,14 @@ def part(group: h5py.Group, name: str) -> h5py.Dataset:
         raise KeyError(f"{group_name} is missing")
     if not isinstance(link, h5py.HardLink):
         raise ValueError(f"{group_name} is a link")
-    found = group[group_name]
+    member = group[group_name]
     if inner:
-        return part(found, inner)
-    if not isinstance(found, h5py.Dataset) or found.external or found.is_virtual:
+        return part(member, inner)
+    if not isinstance(member, h5py.Dataset) or member.external or member.is_virtual:
         raise ValueError(f"{group_name} is no array in the file itself")
-    if found.nbytes > os.path.getsize(group.file.filename):
-        raise ValueError(f"{group_name} have {found.shape} entries according to the header")
-    return found
+    if member.nbytes > os.path.getsize(group.file.filename):
+        raise ValueError(f"{group_name} have {member.shape} entries according to the header")
+    return member
 
 
 def describe(group: h5py.Group, name: str, text: str) -> None:
@@ -105,6 +106,6 @@ def describe(group: h5py.Group, name: str, text: str) -> None:
 
 
 def store_strings(group: h5py.Group, name: str, strings: list[str]) -> None:
-    """Strings padded to one length: corrupt ones of variable length would make HDF5 hang."""
+    """Return strings padded to one length: corrupt ones of variable length would make HDF5 hang."""
     encoded = np.array([string.encode() for string in strings])
     store(group, name, encoded.astype(h5py.string_dtype("utf-8", encoded.itemsize)))

@@ -45,16 +45,16 @@ class Model:
 
     @property
     def file(self) -> str:
-        """Name in `data/raw/weights/`."""
+        """Return its name in `data/raw/weights/`."""
         at = f"@{self.revision}" if self.revision else ""
         return f"{self.repository.replace('/', '--')}{at}.safetensors"
 
 
 def model_of(file: str) -> Model | None:
-    """The model that a file of this name has, if it is one of the hub."""
-    if not (found := FILE.fullmatch(file)):
+    """Return the model that a file of this name has, if it is one of the hub."""
+    if not (match := FILE.fullmatch(file)):
         return None
-    organisation, name, revision = found.groups(default="")
+    organisation, name, revision = match.groups(default="")
     return Model(f"{organisation}/{name}", revision)
 
 
@@ -70,15 +70,15 @@ def pack(model: Model, folder: Path, output: Path, facts: dict[str, str]) -> Non
     Raises:
         CrossmodalError: If there is no file of tensors, or it cannot be read.
     """
-    found = [folder / name for name in TENSORS if (folder / name).is_file()]
-    if not found:
+    weights = [folder / name for name in TENSORS if (folder / name).is_file()]
+    if not weights:
         raise CrossmodalError(f"{folder}: has neither {MISSING}")
     texts = [p for p in folder.rglob("*") if p.suffix in TEXTS and p.is_file()]
     texts = [p for p in texts if p.stat().st_size <= LARGEST]
     files = {p.relative_to(folder).as_posix(): _text(p) for p in texts}
-    tensors = read_tensors(found[0]) if found[0].suffix == ".safetensors" else _read(found[0])
-    said = {"source": model.repository, "sha256": sha256(found[0])} | facts
-    write_bundle(output, tensors, files, said)
+    tensors = read_tensors(weights[0]) if weights[0].suffix == ".safetensors" else _read(weights[0])
+    metadata = {"source": model.repository, "sha256": sha256(weights[0])} | facts
+    write_bundle(output, tensors, files, metadata)
 
 
 def _text(path: Path) -> str:
@@ -89,7 +89,7 @@ def _text(path: Path) -> str:
 
 
 def _read(path: Path) -> dict[str, torch.Tensor]:
-    """A state dict as PyTorch keeps it; tensors that share memory no longer do."""
+    """Return a state dict as PyTorch keeps it; tensors that share memory no longer do."""
     state = read_checkpoint(path)
     if not isinstance(state, dict) or not all(isinstance(v, torch.Tensor) for v in state.values()):
         raise CrossmodalError(f"{path}: holds more than tensors by name; give a plain state dict")
@@ -111,8 +111,9 @@ def fetch_model(model: Model, folder: Path, output: Path) -> None:
     from huggingface_hub import HfApi
     from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, HFValidationError
 
-    # what its HTTP client raises, whichever that is, and errors of files
-    client = HfHubHTTPError.__bases__
+    failures: tuple[type[Exception], ...] = (EntryNotFoundError, HFValidationError, OSError)
+    # what its HTTP client raises, whichever that is
+    failures += tuple(b for b in HfHubHTTPError.__bases__ if issubclass(b, Exception))
     api, what = HfApi(endpoint=os.environ.get("HF_ENDPOINT")), model.repository
     try:
         info = api.model_info(
@@ -124,26 +125,27 @@ def fetch_model(model: Model, folder: Path, output: Path) -> None:
         what = f"{what}, {weights.rfilename}{f' ({decimal(weights.size)})' if weights.size else ''}"
         for name in [*texts, weights.rfilename]:
             api.hf_hub_download(model.repository, name, revision=info.sha, local_dir=folder)
-    except (EntryNotFoundError, HFValidationError, OSError, *client) as error:
+    except failures as error:
         reason = str(error).strip().partition("\n")[0]
         raise CrossmodalError(f"{what}: {type(error).__name__}: {reason}") from error
     published = weights.lfs.sha256 if weights.lfs else ""
-    if published and (found := sha256(folder / weights.rfilename)) != published:
+    if published and (checksum := sha256(folder / weights.rfilename)) != published:
         (folder / weights.rfilename).unlink()
-        raise CrossmodalError(f"{what}: checksum is {found}, published is {published}")
+        raise CrossmodalError(f"{what}: checksum is {checksum}, published is {published}")
     card = info.card_data.to_dict() if info.card_data else {}
-    pack(model, folder, output, {"revision": info.sha, "licence": str(card.get("license") or "")})
+    licence = str(card.get("license") or "")
+    pack(model, folder, output, {"revision": info.sha or "", "licence": licence})
 
 
 def _wanted(model: Model, files: list[Any]) -> tuple[Any, list[str]]:
-    """The file of tensors, and names of the small texts."""
-    known = {file.rfilename: file for file in files}
-    weights = [known[name] for name in TENSORS if name in known]
+    """Return the file of tensors, and names of the small texts."""
+    by_name = {file.rfilename: file for file in files}
+    weights = [by_name[name] for name in TENSORS if name in by_name]
     if not weights:
         raise CrossmodalError(f"{model.repository}: has neither {MISSING}")
     texts = [
         name
-        for name, file in known.items()
+        for name, file in by_name.items()
         if PurePosixPath(name).suffix in TEXTS and (file.size or 0) <= LARGEST
     ]
     return weights[0], texts

@@ -27,7 +27,7 @@ HEIF_BRANDS = (b"heic", b"heix", b"hevc", b"heim", b"heis", b"mif1", b"msf1")
 
 @cache
 def formats() -> tuple[str, ...]:
-    """The formats that this installation reads."""
+    """Return the formats that this installation reads."""
     if importlib.util.find_spec(HEIF):
         importlib.import_module(HEIF).register_heif_opener()
         return FORMATS
@@ -35,7 +35,7 @@ def formats() -> tuple[str, ...]:
 
 
 def open_image(content: bytes) -> Any:
-    """One of Pillow's images, not decoded yet.
+    """Return one of Pillow's images, not decoded yet.
 
     Raises:
         ValueError: If it is in no format of `formats`, or has more than `PIXELS` pixels.
@@ -65,8 +65,8 @@ def _open(content: bytes, pixels: int | None = None) -> Any:
     except UnidentifiedImageError:
         if content[4:8] == b"ftyp" and content[8:12] in HEIF_BRANDS and "HEIF" not in formats():
             raise ValueError("HEIC needs `pip install crossmodal-retrieval[heic]`") from None
-        known = ", ".join(formats())
-        raise ValueError(f"it is in none of the formats that are read: {known}") from None
+        names = ", ".join(formats())
+        raise ValueError(f"it is in none of the formats that are read: {names}") from None
     most = pixels or PIXELS
     if not 0 < image.width * image.height <= most:
         raise ValueError(f"it has {image.width} x {image.height} pixels, at most {most:,} fit")
@@ -93,7 +93,7 @@ def read_image(content: bytes, name: str, pixels: int | None = None) -> Any:
 
 
 def to_rgb(image: Any) -> Any:
-    """One of Pillow's images in mode RGB, turned as its EXIF orientation says.
+    """Return one of Pillow's images in mode RGB, turned as its EXIF orientation says.
 
     Raises:
         ValueError: If its values lie outside of what grey has.
@@ -131,7 +131,7 @@ def _turn(image: Any) -> Any:
 
 
 def _from_floats(image: Any) -> Any:
-    """Grey of 8 bits from 0..1, or from 0..255."""
+    """Return grey of 8 bits from 0..1, or from 0..255."""
     values = np.asarray(image)
     low, high = values.min(), values.max()  # NaN where there is one
     if not 0 <= low <= high <= 255:
@@ -140,7 +140,7 @@ def _from_floats(image: Any) -> Any:
 
 
 def _from_integers(image: Any) -> Any:
-    """Grey of 8 bits from 16; converting would clip them."""
+    """Return grey of 8 bits from 16; converting would clip them."""
     low, high = image.getextrema()
     if not 0 <= low <= high < 1 << 16:
         raise ValueError(f"its values lie from {low} to {high}; save it with 8 or 16 bits")

@@ -27,7 +27,7 @@ Step = TypeVar("Step")
 
 @dataclass(frozen=True)
 class _Unit:
-    """What is counted: how much a step is, how amounts and rates are written, a bar's column."""
+    """Unit of progress: amount of a step, format of amounts and rates, column of the bar."""
 
     amount: Callable[[Any], int]
     write: Callable[[int], str]
@@ -87,14 +87,14 @@ def _bar(
 def _lines(
     steps: Iterable[Step], total: int | None, label: str, done: int, unit: _Unit
 ) -> Iterator[Step]:
-    start = shown = time.monotonic()
+    start = printed = time.monotonic()
     first = done
     for step in steps:
         yield step
         done += unit.amount(step)
         now = time.monotonic()
-        if now - shown >= LINE_EVERY_SECONDS or done == total:
-            shown = now
+        if now - printed >= LINE_EVERY_SECONDS or done == total:
+            printed = now
             rate = (done - first) / max(now - start, 1e-9)  # a clock may not tick between steps
             line = f"{label}: {unit.write(done)}"
             line += f"/{unit.write(total)}" if total else ""

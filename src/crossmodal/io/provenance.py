@@ -1,4 +1,4 @@
-"""What a result was made of, which is kept in the result itself."""
+"""Provenance of a result, which is stored in the result itself."""
 
 import importlib.metadata
 import platform
@@ -46,10 +46,10 @@ def provenance(code: str, inputs: dict[str, str]) -> Provenance:
 
 
 def _device() -> str:
-    """Name of the GPU, or the processor's kind and the vector instructions that NumPy found."""
+    """Return the GPU's name, or the processor's kind and the vector instructions NumPy uses."""
     torch = sys.modules.get("torch")  # what has not loaded it has not computed with it
     if torch and torch.cuda.is_available():
         return torch.cuda.get_device_name()
-    known = np.show_config(mode="dicts").get("SIMD Extensions", {})  # without what is empty
-    vectors = [*known.get("baseline", ()), *known.get("found", ())]
+    extensions = np.show_config(mode="dicts").get("SIMD Extensions", {})  # without what is empty
+    vectors = [*extensions.get("baseline", ()), *extensions.get("found", ())]
     return " ".join([platform.machine(), *vectors[-1:]])

@@ -1,4 +1,4 @@
-"""What a running fit keeps, from which a killed one resumes: snapshots, large arrays."""
+"""State of a running fit, from which a killed one resumes: snapshots and large arrays."""
 
 import json
 import math
@@ -42,7 +42,7 @@ class Snapshot:
         self.due = -math.inf
 
     def load(self) -> State | None:
-        """The state that an earlier process saved, None if there is none or it is damaged."""
+        """Return the state that an earlier process saved; None if it is missing or damaged."""
         if not self.path or not is_whole(self.path):
             return None
         with safe_open(self.path, "np") as file:
@@ -68,8 +68,7 @@ def computed_once(
     dtype: type,
     fill: Callable[[np.ndarray], None],
 ) -> np.ndarray:
-    """An array that `fill` computes; in a file, where a resumed process finds it, and which the
-    system reads as far as it is used.
+    """Return an array that `fill` computes, as a memory map that a resumed process opens again.
 
     Args:
         folder: Where the file is kept; None keeps the array in memory.
@@ -78,6 +77,7 @@ def computed_once(
         dtype: Of the array.
         fill: Writes all of it.
     """
+    array: np.ndarray
     if not folder:
         array = np.empty(shape, dtype)
         fill(array)

@@ -55,7 +55,7 @@ def resampling_ratio(rate: int) -> Fraction:
 
 
 def decode_speech(content: bytes, name: str, longest: int | None = None) -> tuple[np.ndarray, int]:
-    """Mean of the channels, (samples,) float32, and the sampling rate; see `read_speech`."""
+    """Return the channels' mean, (samples,) float32, and the sampling rate; see `read_speech`."""
     from soundfile import LibsndfileError
 
     try:

@@ -15,7 +15,7 @@ INVENTED = re.compile(r"unnamed: [\d.]+")  # by pandas, for a column without nam
 
 
 class RowError(CrossmodalError):
-    """What is wrong in a row.
+    """Error in a row of a CSV.
 
     Args:
         table: The CSV.
@@ -43,7 +43,7 @@ class Findings:
             self.errors.append(error)
 
     def __str__(self) -> str:
-        """One line per finding in the order of the rows, `SHOWN` at most."""
+        """Return one line per finding in the order of the rows, `SHOWN` at most."""
         ordered = sorted(self.errors, key=lambda error: (error.number, str(error)))
         more = len(ordered) - SHOWN
         lines = [str(error) for error in ordered[:SHOWN]]
@@ -74,18 +74,18 @@ class Row:
     values: dict[str, str]
 
     def __getitem__(self, column: str) -> str:
-        """The field of a column; empty where there is no such column."""
+        """Return the field of a column; empty where there is no such column."""
         return self.values.get(column, "")
 
     def error(self, column: str, reason: str) -> RowError:
-        """An error that names file, row and column."""
+        """Return an error that names file, row and column."""
         return RowError(self.table, self.number, f", column {column!r}: {reason}")
 
 
 def read_rows(
     path: Path, columns: tuple[str, ...], renamed: dict[str, str] | None = None
 ) -> list[Row]:
-    """Rows of a CSV with a header, except empty ones; white space around fields is removed.
+    """Return rows of a CSV with a header, except empty ones; white space around fields is removed.
 
     Columns are separated by commas, semicolons, tabs or bars; Excel's line `sep=` is obeyed, and
     is no row. Names of columns may be of any case. A column without name is left out if it is
@@ -123,7 +123,7 @@ def read_rows(
 
 
 def _plain(name: str) -> str:
-    """A name of a column, as it is compared; empty for those that programs invent."""
+    """Return a name of a column, as it is compared; empty for those that programs invent."""
     name = name.strip().strip("\ufeff").casefold()
     return "" if INVENTED.fullmatch(name) else name
 
@@ -131,7 +131,7 @@ def _plain(name: str) -> str:
 def _names(
     where: str, header: list[str], columns: tuple[str, ...], renamed: dict[str, str]
 ) -> list[str]:
-    """Names of the columns up to the last one that has any; empty where there is none."""
+    """Return names of the columns up to the last one that has any; empty where there is none."""
     names = [_plain(name) for name in header]
     while names and not names[-1]:
         names.pop()
@@ -144,18 +144,18 @@ def _names(
             )
         if name not in columns or names.count(name) > 1:
             problem = "repeated" if name in columns else "unknown"
-            shown = header[names.index(name)]
+            written = header[names.index(name)]
             raise CrossmodalError(
-                f"{where}: column {shown!r} is {problem}; allowed: {', '.join(columns)}"
+                f"{where}: column {written!r} is {problem}; allowed: {', '.join(columns)}"
             )
     return names
 
 
 def _check_record(path: Path, number: int, record: list[str], names: list[str]) -> None:
-    """Whether a row has a field for each column, which can be used, and nothing behind them.
+    """Check that a row has a usable field for each column, and nothing behind them.
 
     Raises:
-        RowError: If not.
+        RowError: If it has not.
     """
     if len(record) < len(names) or any(record[len(names) :]):
         raise RowError(
@@ -174,10 +174,10 @@ def _check_record(path: Path, number: int, record: list[str], names: list[str]) 
 
 
 def _check_nameless(path: Path, place: int, records: list[tuple[int, list[str]]]) -> None:
-    """Whether a column without name is empty or an index.
+    """Check that a column without name is empty or an index.
 
     Raises:
-        RowError: If not.
+        RowError: If it holds other values.
     """
     fields = {number: record[place] for number, record in records if record[place]}
     values = {*fields.values()}

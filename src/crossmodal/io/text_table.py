@@ -8,9 +8,9 @@ from itertools import zip_longest
 NARROW, LAST = 24, 40  # columns of a value or a type at most, and of the last column at least
 
 
-def print_table(title: str, header: tuple[str, ...], found: Iterable[tuple[str, ...]]) -> None:
-    """A table of aligned columns; long cells go on in the next line."""
-    rows = [header, *found]
+def print_table(title: str, header: tuple[str, ...], body: Iterable[tuple[str, ...]]) -> None:
+    """Return a table of aligned columns; long cells go on in the next line."""
+    rows = [header, *body]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     wrapped = [i for i, name in enumerate(header) if name in ("type", "value")]
     widths = [min(w, NARROW) if i in wrapped else w for i, w in enumerate(widths)]

@@ -23,14 +23,14 @@ class WheelFile:
     sha256: str
 
     def installed(self) -> bool:
-        """Whether the distribution is installed."""
+        """Return whether the distribution is installed."""
         try:
             return bool(metadata.distribution(self.distribution))
         except metadata.PackageNotFoundError:
             return False
 
     def path(self) -> Path:
-        """The installed file.
+        """Return the installed file.
 
         Raises:
             CrossmodalError: If the distribution is not installed.

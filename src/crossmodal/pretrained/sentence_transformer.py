@@ -77,6 +77,7 @@ class SentenceTransformer:
         pooling: How the vectors of a sentence's tokens become one.
         normalised: Whether vectors have length one.
         longest: Tokens of a sentence that are read.
+        width: Dimensions of a vector.
 
     Raises:
         CrossmodalError: If transformers is not installed, or the file is no such bundle.
@@ -95,7 +96,9 @@ class SentenceTransformer:
             self.tokenizer, self.network = _make(path, folder)
             stated = folder / "sentence_bert_config.json"
             longest = read_json(stated)["max_seq_length"] if stated.exists() else None
-        positions = getattr(self.network.config, "max_position_embeddings", LONGEST)
+        config: Any = self.network.config
+        self.width: int = config.hidden_size
+        positions = getattr(config, "max_position_embeddings", LONGEST)
         self.longest = longest or min(self.tokenizer.model_max_length, positions)
         _load(path, self.network)
 

@@ -79,7 +79,7 @@ FILLERS = (
 
 
 def captions(scene: Scene, count: int, rng: np.random.Generator) -> list[str]:
-    """Different captions of a scene, in lower case and without punctuation."""
+    """Return different captions of a scene, in lower case and without punctuation."""
     different: dict[str, None] = {}
     while len(different) < count:
         different[_caption(scene, rng)] = None
@@ -99,7 +99,7 @@ def _caption(scene: Scene, rng: np.random.Generator) -> str:
 
 
 def _choose(scene: Scene, rng: np.random.Generator) -> list[Thing]:
-    """The things that a caption names: larger ones are likelier, at least one is omitted."""
+    """Return the things that a caption names: larger ones are likelier, at least one is omitted."""
     share = np.array(NAMED_PROBABILITY[: len(scene.things) - 1])
     count = 1 + rng.choice(len(share), p=share / share.sum())
     areas = np.array([thing.radius**2 for thing in scene.things])
@@ -108,7 +108,7 @@ def _choose(scene: Scene, rng: np.random.Generator) -> list[Thing]:
 
 
 def _statement(scene: Scene, things: list[Thing], rng: np.random.Generator) -> str:
-    """'there is a red ball left of a cone and a box', 'left of a cone stands a red ball'."""
+    """Return 'there is a red ball left of a cone and a box', 'left of a cone stands a red ball'."""
     detail = DETAIL[len(things) - 1]
     first, *others = (_noun_phrase(thing, detail, rng) for thing in things)
     words = [first]
@@ -128,16 +128,16 @@ def _link(scene: Scene, first: Thing, second: Thing, rng: np.random.Generator) -
 
 
 def _noun_phrase(thing: Thing, detail: float, rng: np.random.Generator) -> str:
-    """'a tiny crimson ball', 'the striped box that is blue', 'a moon in the top left'."""
-    said = {attribute for attribute in SAID if rng.random() < detail * SAID[attribute]}
+    """Return 'a tiny crimson ball', 'the striped box that is blue', 'a moon in the top left'."""
+    named = {attribute for attribute in SAID if rng.random() < detail * SAID[attribute]}
     adjectives = [
         _pick(vocabulary[getattr(thing, attribute)], rng)
         for attribute, vocabulary in ADJECTIVES.items()
-        if attribute in said
+        if attribute in named
     ]
     rng.shuffle(adjectives)
     after = [f"that is {adjectives.pop()}"] if adjectives and rng.random() < 0.15 else []
-    if "place" in said:
+    if "place" in named:
         after.append(_place(thing))
     words = [*adjectives, _pick(NOUNS[thing.category], rng)]
     article = "the" if rng.random() < 0.3 else "an" if words[0][0] in "aeiou" else "a"
@@ -145,7 +145,7 @@ def _noun_phrase(thing: Thing, detail: float, rng: np.random.Generator) -> str:
 
 
 def _place(thing: Thing) -> str:
-    """'in the top left', 'at the bottom', by thirds of the image."""
+    """Return 'in the top left', 'at the bottom', by thirds of the image."""
     vertical = "top" if thing.y < 1 / 3 else "bottom" if thing.y > 2 / 3 else ""
     horizontal = "left" if thing.x < 1 / 3 else "right" if thing.x > 2 / 3 else ""
     if vertical and horizontal:
@@ -156,4 +156,4 @@ def _place(thing: Thing) -> str:
 
 
 def _pick(options: Sequence[str], rng: np.random.Generator) -> str:
-    return options[rng.integers(len(options))]
+    return options[int(rng.integers(len(options)))]

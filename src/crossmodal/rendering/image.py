@@ -32,7 +32,7 @@ SKY_AND_GROUND = {
 
 
 def draw(scene: Scene, size: int, rng: np.random.Generator) -> np.ndarray:
-    """Picture of a scene; clutter, light and noise are random.
+    """Return a picture of a scene; clutter, light and noise are random.
 
     Returns:
         RGB image (size, size, 3), uint8.
@@ -52,7 +52,7 @@ def draw(scene: Scene, size: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def jpeg(image: np.ndarray) -> bytes:
-    """Encoded image file."""
+    """Return the encoded image file."""
     from PIL import Image
 
     stream = io.BytesIO()
@@ -76,7 +76,7 @@ def _clutter(canvas: np.ndarray, count: int, rng: np.random.Generator) -> None:
 
 
 def _light(size: int, rng: np.random.Generator) -> np.ndarray:
-    """Factors (size, size, 3): brightness, a gradient across the image and a colour cast."""
+    """Return factors (size, size, 3): brightness, a gradient across the image and a colour cast."""
     across = np.linspace(-1, 1, size)
     slope_x, slope_y = rng.uniform(-0.15, 0.15, 2)
     gradient = 1 + slope_x * across[None, :] + slope_y * across[:, None]
@@ -93,7 +93,7 @@ def _stamp(
     angle: float,
     radius: float,
 ) -> None:
-    """Paint a shape over the canvas."""
+    """Return paint a shape over the canvas."""
     width = len(canvas)
     reach = 1.5 * radius  # the corners of a rotated shape
     left, right = (int(np.clip(edge * width, 0, width)) for edge in (x - reach, x + reach))
@@ -109,7 +109,7 @@ def _stamp(
 
 
 def _pattern(texture: str, u: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Brightness of a texture: 1, or less where it is dark."""
+    """Return the brightness of a texture: 1, or less where it is dark."""
     cells_u, cells_v = 2.5 * u, 2.5 * v
     if texture == "striped":
         dark = cells_u % 1 < 0.5

@@ -69,16 +69,16 @@ class Scene:
 
     @property
     def primary(self) -> Thing:
-        """The most prominent thing."""
+        """Return the most prominent thing."""
         return max(self.things, key=lambda thing: thing.radius)
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Categories of all things, sorted."""
+        """Return categories of all things, sorted."""
         return tuple(sorted({thing.category for thing in self.things}))
 
     def relation(self, first: Thing, second: Thing) -> str:
-        """Where the first thing is, seen from the second."""
+        """Return the direction of the first thing from the second."""
         dx, dy = first.x - second.x, first.y - second.y
         if overlap(first, second):
             nearer = self.things.index(first) > self.things.index(second)
@@ -89,13 +89,13 @@ class Scene:
 
 
 def overlap(first: Thing, second: Thing, share: float = 1.0) -> bool:
-    """Whether two things are closer than a share of the sum of their radii."""
+    """Return whether two things are closer than a share of the sum of their radii."""
     distance = math.hypot(first.x - second.x, first.y - second.y)
     return distance < share * (first.radius + second.radius)
 
 
 def random_scene(category: str, rng: np.random.Generator) -> Scene:
-    """A scene whose primary thing has the given category."""
+    """Return a scene whose primary thing has the given category."""
     colour, background = (
         usual if rng.random() < HABIT else _pick(options, rng)
         for usual, options in zip(USUAL[category], (COLOURS, BACKGROUNDS), strict=True)
@@ -112,7 +112,7 @@ def random_scene(category: str, rng: np.random.Generator) -> Scene:
 
 
 def _companion(category: str, rng: np.random.Generator) -> str:
-    """One of the three categories that follow the primary one, or any."""
+    """Return one of the three categories that follow the primary one, or any."""
     if rng.random() > HABIT:
         return _pick(CATEGORIES, rng)
     step = int(rng.integers(1, 4))

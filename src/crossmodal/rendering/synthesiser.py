@@ -72,7 +72,7 @@ class Synthesiser:
         return 0
 
     def say(self, text: str, voice: str, **parameters: int) -> np.ndarray:
-        """Samples of a text.
+        """Return samples of a text.
 
         Args:
             text: What to say.
@@ -145,7 +145,7 @@ def _locate() -> tuple[ctypes.CDLL, str]:
 def random_speech(
     synthesiser: Synthesiser, text: str, rng: np.random.Generator, voices: Sequence[str] = VOICES
 ) -> np.ndarray:
-    """A text in a random voice with random speed, pitch, loudness and background noise.
+    """Return a text in a random voice with random speed, pitch, loudness and background noise.
 
     Args:
         synthesiser: What speaks.
@@ -156,7 +156,7 @@ def random_speech(
     Returns:
         Samples (n,) at RATE, float in [-1, 1].
     """
-    voice = voices[rng.integers(len(voices))]
+    voice = voices[int(rng.integers(len(voices)))]
     rate, pitch, pitch_range = (
         int(rng.integers(*bounds)) for bounds in (WORDS_PER_MINUTE, PITCH, PITCH_RANGE)
     )
@@ -167,7 +167,7 @@ def random_speech(
 
 
 def flac(samples: np.ndarray) -> bytes:
-    """Samples in [-1, 1] at RATE as an encoded audio file, mono, 16 bits."""
+    """Return samples in [-1, 1] at RATE as an encoded audio file, mono, 16 bits."""
     import soundfile
 
     stream = io.BytesIO()
@@ -177,7 +177,7 @@ def flac(samples: np.ndarray) -> bytes:
 
 
 def in_processes(function: Callable[[Batch], Result], batches: Sequence[Batch]) -> Iterator[Result]:
-    """Results of `function` for each batch, in order, each in a fresh process."""
+    """Yield results of `function` for each batch, in order, each in a fresh process."""
     context = get_context("forkserver")
     context.set_forkserver_preload([function.__module__, "PIL.Image", "scipy.signal", "soundfile"])
     workers = min(len(os.sched_getaffinity(0)), len(batches))

@@ -23,8 +23,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from crossmodal.errors import CrossmodalError
-from crossmodal.features.logmel import RATE, read_speech
 from crossmodal.io.image_files import read_image
+from crossmodal.io.sound_files import RATE, read_speech
 from crossmodal.search.connections import PATIENCE
 from crossmodal.search.searcher import Searcher
 

@@ -21,9 +21,7 @@ OPTIONS = {"csv": "mine/items.csv", **SPLIT}
 TOKENS = {
     "fit_on": ["train"],
     "min_count": 1,
-    "lower": True,
     "bos": True,
-    "eos": True,
 }
 FEATURES = {"tokens": TOKENS, "pictures": {}}
 
