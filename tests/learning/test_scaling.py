@@ -5,7 +5,8 @@ import pytest
 import torch
 from sklearn.preprocessing import StandardScaler
 
-from crossmodal.learning.scaling import Kind, Scaling, ScalingLayer
+from crossmodal.learning.scaling import Kind, Scaling
+from crossmodal.learning.scaling_layer import ScalingLayer
 
 KINDS = get_args(Kind)
 

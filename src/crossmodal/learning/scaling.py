@@ -1,23 +1,23 @@
 """Scaling of features by statistics of the training split."""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Literal, Self, TypeVar
 
 import numpy as np
-import torch
 from pydantic import Field
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import gen_batches
-from torch import nn
-from torch.nn.functional import normalize
 
 from crossmodal.plugin import Strict
 from crossmodal.vectors import unit_rows
 
+if TYPE_CHECKING:  # methods without a network do not wait for PyTorch
+    import torch
+
 Kind = Literal[
     "raw", "centre", "centre-scale", "zscore", "l2", "centre-l2", "l2-centre", "zscore-l2"
 ]
-Array = TypeVar("Array", np.ndarray, torch.Tensor)
+Array = TypeVar("Array", np.ndarray, "torch.Tensor")
 
 ROWS_PER_BLOCK = 4096
 
@@ -54,11 +54,11 @@ class Scaling:
     @classmethod
     def fit(cls, kind: Kind, blocks: Iterable[np.ndarray]) -> Self:
         """Take the statistics, in float64, from blocks of training rows (n, d)."""
-        scaler = StandardScaler(with_std=_divides(kind))
+        scaler = StandardScaler(with_std=divides(kind))
         for block in blocks:
-            scaler.partial_fit(_begin(kind, _floats(block), unit_rows))
-        mean = scaler.mean_ if _subtracts(kind) else np.zeros_like(scaler.mean_)
-        scale = scaler.scale_ if _divides(kind) else np.ones_like(mean)
+            scaler.partial_fit(begin(kind, _floats(block), unit_rows))
+        mean = scaler.mean_ if subtracts(kind) else np.zeros_like(scaler.mean_)
+        scale = scaler.scale_ if divides(kind) else np.ones_like(mean)
         if kind == "centre-scale":
             scale = np.full_like(mean, np.sqrt(scaler.var_.mean()) or 1)
         return cls(kind, mean, scale)
@@ -66,7 +66,7 @@ class Scaling:
     def transform(self, rows: np.ndarray) -> np.ndarray:
         """Return scaled rows (n, d); zero rows stay zero where they get unit length."""
         rows = np.asarray(rows, self.mean.dtype)
-        return _transform(self.kind, rows, self.mean, self.scale, unit_rows)
+        return transformed(self.kind, rows, self.mean, self.scale, unit_rows)
 
     def astype(self, dtype: type[np.floating]) -> Self:
         """Return the same scaling in another precision."""
@@ -77,56 +77,26 @@ class Scaling:
         return {"mean": self.mean, "scale": self.scale}
 
 
-class ScalingLayer(nn.Module):
-    """A `Scaling` as the first layer of a network, which is stored with its weights.
-
-    Args:
-        width: Number d of features.
-        kind: See `ScalingOptions`.
-    """
-
-    mean: torch.Tensor
-    scale: torch.Tensor
-
-    def __init__(self, width: int, kind: Kind) -> None:
-        super().__init__()
-        self.kind = kind
-        self.register_buffer("mean", torch.zeros(width))
-        self.register_buffer("scale", torch.ones(width))
-
-    def fit(self, x: torch.Tensor) -> None:
-        """Take the statistics from training rows (n, d)."""
-        x = _begin(self.kind, x, normalize)
-        if _subtracts(self.kind):
-            self.mean.copy_(x.mean(0))
-        if _divides(self.kind):
-            deviation = x.std(0, correction=0)
-            if self.kind == "centre-scale":
-                deviation = deviation.square().mean().sqrt()
-            self.scale.copy_(torch.where(deviation > 0, deviation, 1))
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return scaled rows (n, d)."""
-        return _transform(self.kind, x, self.mean, self.scale, normalize)
-
-
-def _subtracts(kind: Kind) -> bool:
+def subtracts(kind: Kind) -> bool:
+    """Return whether a scaling subtracts the mean."""
     return kind not in ("raw", "l2")
 
 
-def _divides(kind: Kind) -> bool:
+def divides(kind: Kind) -> bool:
+    """Return whether a scaling divides by deviations."""
     return kind.startswith("zscore") or kind == "centre-scale"
 
 
-def _begin(kind: Kind, rows: Array, unit: Callable[[Array], Array]) -> Array:
+def begin(kind: Kind, rows: Array, unit: Callable[[Array], Array]) -> Array:
     """Return the rows of which statistics are taken."""
     return unit(rows) if kind.startswith("l2") else rows
 
 
-def _transform(
+def transformed(
     kind: Kind, rows: Array, mean: Array, scale: Array, unit: Callable[[Array], Array]
 ) -> Array:
-    rows = (_begin(kind, rows, unit) - mean) / scale
+    """Return scaled rows (n, d), by the function that gives rows unit length."""
+    rows = (begin(kind, rows, unit) - mean) / scale
     return unit(rows) if kind.endswith("-l2") else rows
 
 

@@ -19,7 +19,7 @@ from torch.nn.functional import normalize, pad
 from crossmodal.data.split import Split, View
 from crossmodal.device import to_device
 from crossmodal.learning.method import Direction
-from crossmodal.learning.scaling import ScalingLayer
+from crossmodal.learning.scaling_layer import ScalingLayer
 from crossmodal.methods._speech_image import (
     ClipEncoder,
     caption_owners,

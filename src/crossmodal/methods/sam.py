@@ -27,7 +27,8 @@ from torch.nn.functional import normalize
 from crossmodal.data.learnable import require_labels
 from crossmodal.data.split import Split, View
 from crossmodal.device import device, to_device
-from crossmodal.learning.scaling import ScalingLayer, ScalingOptions
+from crossmodal.learning.scaling import ScalingOptions
+from crossmodal.learning.scaling_layer import ScalingLayer
 from crossmodal.nn.losses import ranking_loss
 from crossmodal.nn.mlp import linear
 from crossmodal.plugin import Count, NotNegative, Positive, Share

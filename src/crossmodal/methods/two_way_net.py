@@ -29,7 +29,7 @@ from torch.nn.functional import leaky_relu, normalize
 from crossmodal.data.split import Split, View
 from crossmodal.device import device, to_device
 from crossmodal.errors import CrossmodalError
-from crossmodal.learning.scaling import ScalingLayer
+from crossmodal.learning.scaling_layer import ScalingLayer
 from crossmodal.nn.losses import squared_error
 from crossmodal.plugin import Count, NotNegative, Positive, Strict
 from crossmodal.training.gradient import GradientMethod, shuffled_batches

@@ -18,7 +18,8 @@ from crossmodal.data.learnable import require_labels
 from crossmodal.data.split import Split, View
 from crossmodal.device import device, to_device
 from crossmodal.learning.method import VECTORS, Run
-from crossmodal.learning.scaling import Kind, ScalingLayer, ScalingOptions
+from crossmodal.learning.scaling import Kind, ScalingOptions
+from crossmodal.learning.scaling_layer import ScalingLayer
 from crossmodal.plugin import Count, NotNegative, Positive
 from crossmodal.training.gradient import GradientMethod, shuffled_batches
 from crossmodal.training.schedule import Phase, Schedule

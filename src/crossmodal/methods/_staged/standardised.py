@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field
 from torch import Tensor, nn
 
-from crossmodal.learning.scaling import ScalingLayer
+from crossmodal.learning.scaling_layer import ScalingLayer
 from crossmodal.methods._staged.stages import StagedMethod, TrainingOptions, Vectors
 from crossmodal.plugin import Count
 
