@@ -147,7 +147,7 @@ def test_loss_equals_the_equations(request, views, cycle_weight, beta):
     rows = [method.embed("image", split.views["image"])[OWNERS[clips]]]
     rows.append(method.embed("speech", split.views["speech"])[clips])
     if "text" in split.views:
-        rows.append(normalize(method._map_texts(clips)).detach().numpy())
+        rows.append(normalize(method._map_texts(method.texts, clips)).detach().numpy())
     expected = looped_loss([x.astype(float) for x in rows], beta, cycle_weight)
     method.network.eval()
     assert method.loss(Batch(OWNERS[clips], clips)).item() == pytest.approx(expected, rel=1e-4)
