@@ -58,7 +58,12 @@ SAM = test_sam.OPTIONS | {"epochs": 2}
 SPOKEN = {"batch": 8, "epochs": 1}
 VASE = test_vase.SMALL | SPOKEN
 MATCHMAP = test_matchmap.SMALL | SPOKEN
-FILES = {"image_network": "squeezenet1_1", "finetuning_rate": 1e-4, "finetuning_epochs": 1}
+FILES = {
+    "image_network": "squeezenet1_1",
+    "image_weights": "random",
+    "finetuning_rate": 1e-4,
+    "finetuning_epochs": 1,
+}
 SPEECH = {"image": "fc7", "speech": "logmel"}
 MODELS = {
     "cca": ("cca", {"image": "fne", "text": "bow"}, CCA),

@@ -36,7 +36,7 @@ from crossmodal.models.embedding_file import read_embeddings
 from crossmodal.models.extractor import Extractor
 from crossmodal.models.model import load
 from crossmodal.models.model_folder import write_model
-from crossmodal.search.index import Index
+from crossmodal.search.index import read_rows
 from crossmodal.workflow import records, sharing
 from crossmodal.workflow.carrier import CARRIER, name_of
 from crossmodal.workflow.listings import _files as read_listing
@@ -243,7 +243,7 @@ def read_index(name):
     np.save(folder / "rows.npy", np.ones((1, 2), np.float32))
     write_json(folder / "index.json", {"form": name})
     with pytest.raises(CrossmodalError):
-        Index(SimpleNamespace(), ("text", "image"), folder)
+        read_rows(folder)
 
 
 def read_pickles_in_index(name):
@@ -253,7 +253,7 @@ def read_pickles_in_index(name):
         np.save(folder / f"{file}.npy", np.array([{"a": name}], object), allow_pickle=True)
     write_json(folder / "index.json", {"form": None})
     with pytest.raises(CrossmodalError):
-        Index(SimpleNamespace(), ("text", "image"), folder)
+        read_rows(folder)
 
 
 def read_checksums(name):

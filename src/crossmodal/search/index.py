@@ -147,7 +147,7 @@ def open_index(
     else:
         if not place.exists():
             _write(place, in_form(*gallery.embed(model), model, direction))
-        content = _read(place)
+        content = read_rows(place)
     return Index(model, direction, content, place / "cells.faiss")
 
 
@@ -165,7 +165,7 @@ def in_form(ids: list[str], rows: np.ndarray, model: Model, direction: Direction
     return Rows(np.array([id.encode() for id in ids]), rows, form)
 
 
-def _read(place: Path) -> Rows:
+def read_rows(place: Path) -> Rows:
     """Open an index, memory-mapped.
 
     Raises:
