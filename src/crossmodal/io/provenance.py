@@ -8,7 +8,7 @@ from typing import TypedDict
 import numpy as np
 from threadpoolctl import threadpool_info
 
-VERSIONED = ("crossmodal", "numpy", "torch", "torchaudio", "torchvision")
+VERSIONED = ("crossmodal-retrieval", "numpy", "torch", "torchaudio", "torchvision")
 
 
 class Provenance(TypedDict):
