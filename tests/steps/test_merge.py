@@ -12,7 +12,7 @@ def table(folder, name, *rows):
     """A table with rows of experiment, metric, reproduced."""
     (folder / f"{name}.md").write_text(f"## {name}\n")
     numbers = [
-        [name, experiment, "", "", "a-to-b", metric, "", value, "", 1, ""]
+        [name, experiment, "", "", "a-to-b", metric, "", value, "", "", 1, ""]
         for experiment, metric, value in rows
     ]
     write_csv(folder / f"{name}.csv", COLUMNS, numbers)

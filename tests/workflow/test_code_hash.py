@@ -135,6 +135,7 @@ SHOWING = {
     PACKAGE / "io/relative_names.py",
     PACKAGE / "workflow/carrier.py",
     PACKAGE / "workflow/records.py",
+    PACKAGE / "workflow/snakemake_internals.py",  # which records alone import
 }
 
 
