@@ -49,7 +49,14 @@ def test_the_chain_goes_down_to_what_was_published(made, capsys):
     ]
     made_by = [line for line in lines if " by " in line]
     for line, rule in zip(made_by, ["evaluate", "embed", "train", "train"], strict=True):
-        for part in (f" by {rule};", "code 0123", "crossmodal ", "numpy ", "torch ", " thread"):
+        for part in (
+            f" by {rule};",
+            "code 0123",
+            "crossmodal-retrieval ",
+            "numpy ",
+            "torch ",
+            " thread",
+        ):
             assert part in line
     assert f"  of {made.embeddings}, SHA-256 {sha256(made.embeddings)[:16]}, unchanged" in lines
     assert lines[-1] == "  missing"

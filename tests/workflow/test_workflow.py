@@ -126,7 +126,7 @@ def test_without_any_record_nothing_is_taken_for_up_to_date(project):
     for path in project.folder.rglob(".records.json"):
         path.unlink()
     assert "no record says how they were made" in project.run("--dry-run")
-    assert project.jobs() == {"prepare": 1, "extract": 3, **BOTH}
+    assert project.jobs() == {"prepare": 1, "extract": 3, **BOTH, "claims": 1}
 
 
 def test_a_comment_or_a_new_time_reruns_nothing(project):

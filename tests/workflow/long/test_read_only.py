@@ -21,8 +21,8 @@ READING = [
     (*CROSSMODAL, "words", MODEL),
     (*CROSSMODAL, "why", "results/tables/all.md"),
     (*CROSSMODAL[:-2], "-c", LOAD),
+    (*CROSSMODAL, "search", MODEL, "--text", "meadow"),
 ]
-WRITING = [(*CROSSMODAL, "search", MODEL, "--text", "meadow"), ("snakemake", "--dry-run")]
 
 
 def mounts() -> bool:
@@ -39,9 +39,8 @@ def test_commands_that_read_need_no_right_to_write(finished, command):
     assert finished.call(*UNSHARE, *command)
 
 
-@pytest.mark.parametrize("command", WRITING, ids=lambda command: " ".join(command[-3:]))
-def test_commands_that_write_say_so_in_one_line(finished, command):
-    said = finished.call(*UNSHARE, *command, fails=True).splitlines()
-    assert "Read-only file system" in said[-1]
-    assert said[-1].endswith("make it writable and run the same command again")
-    assert "Traceback" not in " ".join(said)
+def test_snakemake_names_the_read_only_folder_in_one_line(finished):
+    lines = finished.call(*UNSHARE, "snakemake", "--dry-run", fails=True).splitlines()
+    assert "Read-only file system" in lines[-1]
+    assert lines[-1].endswith("make it writable and run the same command again")
+    assert "Traceback" not in " ".join(lines)
