@@ -22,6 +22,7 @@ from crossmodal.reporting.examples import QUERIES, example, retrieve
 from crossmodal.reporting.html import Showing
 from crossmodal.reporting.item_draws import item_draws, of_both
 from crossmodal.reporting.query_values import QueryValues, read_query_values
+from crossmodal.reporting.rows import with_decimals
 from crossmodal.reporting.run_files import EMBEDDINGS, METRICS, run_files
 
 PERMUTATIONS = 9999
@@ -184,9 +185,9 @@ def _print(names: tuple[str, str], lines: list[Line], flips: dict[str, Any]) -> 
     rows = [
         (
             *(line.direction, line.metric),
-            *(f"{v:.{_digits(line)}f}" for v in (line.first, line.second)),
-            f"{line.difference:+.{_digits(line)}f}",
-            f"[{line.low:+.{_digits(line)}f}, {line.high:+.{_digits(line)}f}]",
+            *(with_decimals(line.metric, v) for v in (line.first, line.second)),
+            with_decimals(line.metric, line.difference, "+"),
+            f"[{', '.join(with_decimals(line.metric, v, '+') for v in (line.low, line.high))}]",
             f"{line.p:.4f}",
         )
         for line in lines
@@ -195,10 +196,6 @@ def _print(names: tuple[str, str], lines: list[Line], flips: dict[str, Any]) -> 
     for direction, own in flips.items():
         counts = f"{len(own['first'])} for {names[0]}, {len(own['second'])} for {names[1]}"
         print(f"{direction}: queries with {own['metric']} above a half in one run alone: {counts}")
-
-
-def _digits(line: Line) -> int:
-    return 3 if line.metric.startswith("mAP") else 1
 
 
 def _page(names: tuple[str, str], flips: dict[str, Any]) -> str:

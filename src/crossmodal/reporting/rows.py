@@ -22,6 +22,18 @@ DECIMALS |= {TIME: 1, MEMORY: 0}
 CONTROLS = ("random", "constant", "perfect")
 
 
+def with_decimals(metric: str, value: float, sign: str = "") -> str:
+    """Return a value with the decimals of its metric.
+
+    Args:
+        metric: 'mAP', 'R@10' ...
+        value: The value.
+        sign: '+' shows the sign of positive values, too.
+    """
+    digits = next(d for prefix, d in DECIMALS.items() if metric.startswith(prefix))
+    return f"{value:{sign}.{digits}f}"
+
+
 @dataclass(frozen=True)
 class Cell:
     """One number of a table: what was published, what was reproduced, or neither.
@@ -59,8 +71,7 @@ class Cell:
 
     def show(self, value: float | None, sign: str = "") -> str:
         """A value with the metric's decimals; nothing if there is none."""
-        digits = next(d for prefix, d in DECIMALS.items() if self.metric.startswith(prefix))
-        return "" if value is None else f"{value:{sign}.{digits}f}"
+        return "" if value is None else with_decimals(self.metric, value, sign)
 
     @property
     def error(self) -> float | None:

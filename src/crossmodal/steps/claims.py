@@ -9,7 +9,7 @@ from crossmodal.reporting.estimates import Estimate, comparable, difference
 from crossmodal.reporting.figures import Bar, draw_forest
 from crossmodal.reporting.item_draws import item_draws
 from crossmodal.reporting.query_values import SUFFIX, read_query_values
-from crossmodal.reporting.rows import metrics_of
+from crossmodal.reporting.rows import metrics_of, with_decimals
 from crossmodal.reporting.verdicts import NOT_RUN, verdict
 from crossmodal.workflow.records import verified
 from crossmodal.workflow.report_specs import Claimed, ClaimsSpec
@@ -73,9 +73,9 @@ def _rows(
 
 
 def _reported(claim: Claim) -> str:
-    digits = 3 if claim.metric.startswith("mAP") else 1
     parts = (
-        f"{reported_difference(claim, rows):+.{digits}f} {rows.dataset}" for rows in claim.reported
+        f"{with_decimals(claim.metric, reported_difference(claim, rows), '+')} {rows.dataset}"
+        for rows in claim.reported
     )
     return ", ".join(parts)
 
@@ -146,8 +146,6 @@ def _line(row: dict[str, Any]) -> str:
 def _difference(row: dict[str, Any]) -> str:
     if row["difference"] == "":
         return ""
-    digits = 3 if row["metric"].startswith("mAP") else 1
-    value = f"{row['difference']:+.{digits}f}"
-    if row["low"] == "":
-        return value
-    return f"{value} [{row['low']:+.{digits}f}, {row['high']:+.{digits}f}]"
+    names = ("difference",) if row["low"] == "" else ("difference", "low", "high")
+    value, *ends = (with_decimals(row["metric"], row[name], "+") for name in names)
+    return f"{value} [{', '.join(ends)}]" if ends else value
