@@ -103,13 +103,13 @@ def _lines(names: tuple[str, str], runs: list[Seeds], params: Params) -> list[Li
     """Return each number of both runs, and of both directions together."""
     keys = {(i, seed): values for i, seeds in enumerate(runs) for seed, values in seeds.items()}
     drawn = item_draws(keys)
-    means = {key: {p: v.sum() for p, v in _shares(values).items()} for key, values in keys.items()}
-    shares = [_mean([_shares(values) for values in seeds.values()]) for seeds in runs]
+    by_run = {key: _shares(values) for key, values in keys.items()}
+    shares = [_mean([by_run[i, seed] for seed in seeds]) for i, seeds in enumerate(runs)]
     lines = []
     for place in shares[0]:
         both = [
             Estimate(
-                {seed: means[i, seed][place] for seed in seeds},
+                {seed: by_run[i, seed][place].sum() for seed in seeds},
                 {seed: drawn[i, seed][place] for seed in seeds},
                 _deterministic(params, name),
             )
