@@ -1,5 +1,6 @@
 """Claims of the papers, as comparisons of published rows and of our experiments."""
 
+import functools
 from importlib.resources import files
 from typing import Annotated
 
@@ -37,10 +38,11 @@ class Claim(Strict):
     measured: list[Annotated[list[str], Field(min_length=2, max_length=2)]]
 
 
-def read_claims() -> list[Claim]:
+@functools.cache  # the workflow asks for them in each of several rules
+def read_claims() -> tuple[Claim, ...]:
     """Return the claims of claims.yaml, in its order."""
     text = (files("crossmodal") / "published" / "claims.yaml").read_text(encoding="utf-8")
-    return [Claim.model_validate(entry) for entry in yaml.safe_load(text)]
+    return tuple(Claim.model_validate(entry) for entry in yaml.load(text, yaml.CSafeLoader))
 
 
 def reported_difference(claim: Claim, rows: Reported) -> float:

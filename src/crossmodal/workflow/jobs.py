@@ -78,7 +78,7 @@ class Jobs(FitJobs):
 
     def table_queries(self, wildcards: Wildcards) -> list[str]:
         """Return the values per query beside the metrics of all runs that a table shows."""
-        return [run.removesuffix(".json") + ".npz" for run in self.table_runs(wildcards)]
+        return _queries_of(self.table_runs(wildcards))
 
     def table_figures(self, wildcards: Wildcards) -> list[str]:
         """Figures below a table."""
@@ -109,7 +109,7 @@ class Jobs(FitJobs):
 
     def claim_queries(self, wildcards: Wildcards) -> list[str]:
         """Return the values per query beside those metrics."""
-        return [run.removesuffix(".json") + ".npz" for run in self.claim_runs(wildcards)]
+        return _queries_of(self.claim_runs(wildcards))
 
     def claims(self, wildcards: Wildcards) -> str:
         """Return what the scorecard says of experiments."""
@@ -180,3 +180,8 @@ class Jobs(FitJobs):
         plugin = self.params.fit(wildcards.experiment).plugin
         spec = EvaluateSpec(fit=self.fit_of(wildcards.experiment))
         return job_spec(step, spec, f"methods.{plugin}")
+
+
+def _queries_of(runs: list[str]) -> list[str]:
+    """Return the values per query beside metrics."""
+    return [run.removesuffix(".json") + ".npz" for run in runs]
