@@ -9,10 +9,10 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field, ValidationError
 
-from crossmodal.data.feature_reader import DAMAGE
 from crossmodal.errors import CrossmodalError
 from crossmodal.io import hdf5
 from crossmodal.io.files import read_json, sha256
+from crossmodal.io.hdf5 import DAMAGE
 from crossmodal.io.relative_names import defect
 from crossmodal.workflow.carrier import Record
 from crossmodal.workflow.records import OUTPUTS, RAW, record_of

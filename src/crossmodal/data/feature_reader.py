@@ -2,8 +2,7 @@
 
 import json
 import os
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -12,12 +11,9 @@ import h5py
 import numpy as np
 
 from crossmodal.data.feature_file import SLICE, FeatureFile, Ragged, Rows, not_finite
-from crossmodal.errors import CrossmodalError
 from crossmodal.io import hdf5
 
 IN_MEMORY = 2**30  # bytes; of larger image files those of a batch are read
-# what h5py and JSON raise on corrupt files
-DAMAGE = (OSError, LookupError, TypeError, ValueError, AttributeError, RuntimeError, MemoryError)
 
 
 def open_features(path: Path) -> FeatureFile:
@@ -26,7 +22,7 @@ def open_features(path: Path) -> FeatureFile:
     Raises:
         CrossmodalError: If the file is missing, corrupt, or holds sequences.
     """
-    with _damage(path):
+    with hdf5.naming_damage(path, "feature file"):
         file = hdf5.read(path)
         ids, items = _read_head(file)
         rows = _Opened(path, ids, hdf5.part(file, "features"))
@@ -46,7 +42,7 @@ class _Opened:
 
     def __getitem__(self, span: slice) -> np.ndarray:
         """Return consecutive rows (n, d)."""
-        with _damage(self.path):
+        with hdf5.naming_damage(self.path, "feature file"):
             rows = self.rows[span]
             _check_finite(rows, self.ids[span])
             return rows
@@ -63,7 +59,7 @@ class _FileBytes:
 
     def __getitem__(self, span: slice) -> np.ndarray:
         process = os.getpid()
-        with _damage(self.path):
+        with hdf5.naming_damage(self.path, "feature file"):
             if process not in self._opened:
                 self._opened = {process: hdf5.part(hdf5.read(self.path), "values")}
             return self._opened[process][span]
@@ -111,7 +107,7 @@ def read_features(path: Path, items: Collection[str] | None = None) -> FeatureFi
     Raises:
         CrossmodalError: If the file is missing, corrupt, or its parts do not fit together.
     """
-    with _damage(path), hdf5.read(path) as file:
+    with hdf5.naming_damage(path, "feature file"), hdf5.read(path) as file:
         ids, owners = _read_head(file)
         rows = _wanted(owners, items)
         taken = [ids[r] for r in rows]
@@ -133,16 +129,6 @@ def _wanted(owners: list[str], items: Collection[str] | None) -> np.ndarray:
 def _check_finite(rows: Rows, ids: list[str]) -> None:
     if (row := not_finite(rows)) is not None:
         raise ValueError(f"row {ids[row]!r} has values that are NaN or infinite")
-
-
-@contextmanager
-def _damage(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except DAMAGE as error:
-        raise CrossmodalError(
-            f"{path}: corrupt or truncated feature file ({error}); delete it and run again"
-        ) from error
 
 
 def _read_head(file: h5py.File) -> tuple[list[str], list[str]]:

@@ -11,10 +11,32 @@ import h5py
 import numpy as np
 from typing_extensions import Buffer
 
+from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import readable
 
 PIECE = 1 << 20  # bytes that share a checksum, about
 VERSION = ("v110", "v110")  # the oldest format in which headers have checksums
+# what h5py and JSON raise on corrupt files
+DAMAGE = (OSError, LookupError, TypeError, ValueError, AttributeError, RuntimeError, MemoryError)
+
+
+@contextmanager
+def naming_damage(path: Path, kind: str) -> Iterator[None]:
+    """Name a file whose reading fails in the block.
+
+    Args:
+        path: The file.
+        kind: A noun for it in the message.
+
+    Raises:
+        CrossmodalError: If h5py, JSON or a check of the content raises one of `DAMAGE`.
+    """
+    try:
+        yield
+    except DAMAGE as error:
+        raise CrossmodalError(
+            f"{path}: corrupt or truncated {kind} ({error}); delete it and run again"
+        ) from error
 
 
 class _Stream(io.FileIO):

@@ -7,8 +7,6 @@ second view.
 """
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,9 +15,7 @@ import h5py
 import numpy as np
 
 from crossmodal.config import plugins
-from crossmodal.data.feature_reader import DAMAGE
 from crossmodal.data.split import Split
-from crossmodal.errors import CrossmodalError
 from crossmodal.io import hdf5
 from crossmodal.io.files import replacing
 from crossmodal.io.provenance import Provenance
@@ -112,7 +108,7 @@ def read_embeddings(path: Path) -> Embedded:
     Raises:
         CrossmodalError: If it is missing or corrupt.
     """
-    with _damage(path), hdf5.read(path) as file:
+    with hdf5.naming_damage(path, "embedding file"), hdf5.read(path) as file:
         facts = json.loads(file.attrs["model"])
         modalities = json.loads(file.attrs["modalities"])
         splits = {
@@ -127,7 +123,7 @@ def read_embedded_facts(path: Path) -> Facts:
     Raises:
         CrossmodalError: If it is missing or corrupt.
     """
-    with _damage(path), hdf5.read(path) as file:
+    with hdf5.naming_damage(path, "embedding file"), hdf5.read(path) as file:
         return json.loads(file.attrs["model"])
 
 
@@ -137,19 +133,9 @@ def read_embedded_rows(path: Path, split: str, modality: str) -> tuple[list[str]
     Raises:
         CrossmodalError: If the file is missing or corrupt.
     """
-    with _damage(path), hdf5.read(path) as file:
+    with hdf5.naming_damage(path, "embedding file"), hdf5.read(path) as file:
         place = f"{split}/{modality}"
         return _read_ids(file, place), hdf5.part(file, f"{place}/embeddings")[()]
-
-
-@contextmanager
-def _damage(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except DAMAGE as error:
-        raise CrossmodalError(
-            f"{path}: corrupt or truncated embedding file ({error}); delete it and run again"
-        ) from error
 
 
 def _read_ids(file: h5py.File, place: str) -> list[str]:
