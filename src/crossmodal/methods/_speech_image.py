@@ -14,6 +14,7 @@ from crossmodal.learning.method import Takes
 from crossmodal.methods._speech_image_options import STRIDE, SpeechImageOptions
 from crossmodal.nn.sequences import Sequences
 from crossmodal.training.image_encoder import ROWS, ImageEncoder, ImageFiles, ImageRows
+from crossmodal.training.pairs import Batch, draw_pairs
 
 Embed = Callable[[Sequences, np.ndarray], torch.Tensor]
 Output = TypeVar("Output")
@@ -39,6 +40,17 @@ class ClipEncoder(Generic[Output]):
     def place(self, view: View) -> None:
         """Keep the training clips."""
         self.clips = self._open(view)
+
+    def draw_pairs(self, owners: np.ndarray, rng: np.random.Generator) -> list[Batch]:
+        """Draw the batches of an epoch as the options say.
+
+        Args:
+            owners: Image of each clip, (n,).
+            rng: Draws clips and order.
+        """
+        o = self.options
+        lengths = self.clips.lengths if o.similar_lengths else None
+        return draw_pairs(owners, o.captions_per_epoch, o.batch, rng, lengths)
 
     def __call__(self, clips: Sequences, rows: np.ndarray, size: int | None = None) -> Output:
         """Encode some clips; see `pad`."""

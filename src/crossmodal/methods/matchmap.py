@@ -43,7 +43,7 @@ from crossmodal.nn.speech import SpeechSteps
 from crossmodal.pretrained import backbones
 from crossmodal.training.gradient import GradientMethod
 from crossmodal.training.image_encoder import ImageFiles, ImageRows
-from crossmodal.training.pairs import Batch, draw_pairs
+from crossmodal.training.pairs import Batch
 from crossmodal.training.schedule import Phase, Schedule
 
 MOMENTUM = 0.9
@@ -145,10 +145,7 @@ class Matchmap(GradientMethod):
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterable[Batch]:
         """Return shuffled pairs."""
-        o = self.options
-        lengths = self.speech.clips.lengths if o.similar_lengths else None
-        pairs = draw_pairs(self.owners, o.captions_per_epoch, o.batch, rng, lengths)
-        return self.images.with_crops(pairs, rng)
+        return self.images.with_crops(self.speech.draw_pairs(self.owners, rng), rng)
 
     def loss(self, batch: Batch) -> torch.Tensor:
         """Return the hinges against impostors of other images."""

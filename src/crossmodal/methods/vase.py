@@ -44,7 +44,7 @@ from crossmodal.pretrained import backbones
 from crossmodal.training.distributed import in_shares
 from crossmodal.training.gradient import GradientMethod
 from crossmodal.training.image_encoder import ImageFiles
-from crossmodal.training.pairs import Batch, draw_pairs
+from crossmodal.training.pairs import Batch
 from crossmodal.training.schedule import Phase, Schedule
 
 DECAY = 0.1  # of the learning rate
@@ -172,10 +172,7 @@ class VASE(GradientMethod):
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterable[Batch]:
         """Return shuffled pairs."""
-        o = self.options
-        lengths = self.speech.clips.lengths if o.similar_lengths else None
-        pairs = draw_pairs(self.owners, o.captions_per_epoch, o.batch, rng, lengths)
-        return self.images.with_crops(pairs, rng)
+        return self.images.with_crops(self.speech.draw_pairs(self.owners, rng), rng)
 
     def loss(self, batch: Batch) -> torch.Tensor:
         """Return ranking and cycle loss of a batch of pairs."""
