@@ -127,7 +127,7 @@ def project(tmp_path_factory):
 
         write_model(folder / "weights" / "tiny.safetensors")
     if find_spec("open_clip"):
-        from tests.nn import test_dual_encoder
+        from tests.pretrained import test_dual_encoder
 
         test_dual_encoder.write_model(folder / "weights" / "clip.safetensors")
     with pytest.MonkeyPatch.context() as patch:
