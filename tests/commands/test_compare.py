@@ -3,11 +3,13 @@ import re
 import shutil
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 
 from crossmodal.commands.compare import compare
 from crossmodal.errors import CrossmodalError
+from crossmodal.reporting.example_page import RULES
 from crossmodal.reporting.query_values import QueryValues, read_query_values, write_query_values
 
 PARAMS = Path(__file__).parents[2] / "params.yaml"
@@ -83,3 +85,12 @@ def test_the_page_shows_both_answers_to_queries_that_flip(run_toy, folder, capsy
     assert labels
     assert labels[::2] == ["toy"] * (len(labels) // 2)
     assert labels[1::2] == ["other"] * (len(labels) // 2)
+
+
+@pytest.mark.parametrize("relevance", ["category", "labels"])
+def test_page_of_compare_states_what_is_relevant(run_toy, folder, capsys, relevance):
+    with h5py.File(run_toy().embeddings, "r+") as file:
+        facts = json.loads(file.attrs["model"]) | {"relevance": relevance}
+        file.attrs["model"] = json.dumps(facts)
+    compare("toy", "toy", False, Path("page.html"), PARAMS, [])
+    assert [r for r, rule in RULES.items() if rule in Path("page.html").read_text()] == [relevance]

@@ -204,7 +204,7 @@ def _page(names: tuple[str, str], flips: dict[str, Any]) -> str:
     inputs = models[0].facts["made"]["inputs"]
     folder = next(path.parent for path in map(Path, inputs) if path.name == "items.csv")
     showing, title = Showing(Prepared(folder)), " against ".join(names)
-    rule = RULES["labels" if models[0].by_label else "item"]
+    rule = RULES[models[0].facts["relevance"] if models[0].by_label else "item"]
     parts = [f"<h1>{escape(title)}</h1>", f"<p>{rule}</p>"]
     for pair in models[0].directions():
         retrieved = [
