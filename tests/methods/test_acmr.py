@@ -19,7 +19,7 @@ OPTIONS |= {"weight_decay": 0.0, "batch": 40, "epochs": 15}
 def gradients(method, codes):
     """Of L_adv with regard to the codes."""
     codes = [c.clone().requires_grad_() for c in codes]
-    stage = method.network["stages"][0]
+    stage = method.network.stages[0]
     return torch.autograd.grad(stage.adversary(*codes), codes)
 
 
@@ -34,7 +34,7 @@ def test_reversal_is_the_identity_with_a_negative_gradient():
 @pytest.mark.parametrize("progress", [0.0, 0.1, 0.5, 0.9])
 def test_projections_get_the_adversarys_gradient_reversed_and_weighted(classes, placed, progress):
     method = placed(ACMR(**OPTIONS), classes(0))
-    stage, codes = method.network["stages"][0], torch.randn(2, 10, 8)
+    stage, codes = method.network.stages[0], torch.randn(2, 10, 8)
     stage.progress = progress
     both = codes.reshape(20, 8).requires_grad_()
     truth = torch.tensor([0] * 10 + [1] * 10)
@@ -46,14 +46,14 @@ def test_projections_get_the_adversarys_gradient_reversed_and_weighted(classes, 
 
 def test_without_reversal_the_adversary_teaches_the_projections_nothing(classes, placed):
     method = placed(ACMR(**OPTIONS | {"reversal": 0.0}), classes(0))
-    method.network["stages"][0].progress = 0.5
+    method.network.stages[0].progress = 0.5
     for gradient in gradients(method, torch.randn(2, 10, 8)):
         assert (gradient == 0).all()
 
 
 def test_an_adversary_at_chance_teaches_nothing(classes, placed):
     method = placed(ACMR(**OPTIONS), classes(0))
-    stage = method.network["stages"][0]
+    stage = method.network.stages[0]
     stage.progress = 0.5
     nn.init.zeros_(stage.modalities[-3].weight)
     codes = torch.randn(2, 10, 8)
@@ -86,7 +86,7 @@ def test_the_modality_classifier_alone_learns_faster(classes, placed):
     slow, fast = [], []
     for group in method.optimizer().param_groups:
         (fast if group.get("factor") == 10 else slow).extend(group["params"])
-    modalities = list(method.network["stages"][0].modalities.parameters())
+    modalities = list(method.network.stages[0].modalities.parameters())
     assert [id(p) for p in fast] == [id(p) for p in modalities]
     everything = {id(p) for p in method.network.parameters()}
     assert {id(p) for p in slow} == everything - {id(p) for p in fast}
@@ -100,19 +100,19 @@ def test_the_label_classifier_learns(classes):
 
     def remember(train):
         nonlocal start
-        start = method.network["stages"][0].labels.weight.detach().clone()
+        start = method.network.stages[0].labels.weight.detach().clone()
         place(train)
 
     method.place = remember
     method.fit(classes(0), classes(1), Run(0))
-    assert not torch.equal(method.network["stages"][0].labels.weight, start)
+    assert not torch.equal(method.network.stages[0].labels.weight, start)
 
 
 @pytest.mark.parametrize(("negative_weight", "margin"), [(1.0, 2.0), (0.5, 0.3), (0.0, 1.0)])
 def test_invariance_is_that_of_loops_over_pairs(classes, placed, negative_weight, margin):
     options = OPTIONS | {"negative_weight": negative_weight, "margin": margin}
     method = placed(ACMR(**options), classes(0))
-    stage, rows = method.network["stages"][0], torch.arange(9)
+    stage, rows = method.network.stages[0], torch.arange(9)
     x = {m: stage.scalers[m](inputs[rows]) for m, inputs in method.inputs.items()}
     labels = method.labels[rows]
     codes = {m: stage.encode(m, values).detach() for m, values in x.items()}
@@ -131,7 +131,7 @@ def test_invariance_is_that_of_loops_over_pairs(classes, placed, negative_weight
 
 def test_gradients_of_the_invariance_are_those_of_finite_differences(classes, placed):
     method = placed(ACMR(**OPTIONS | {"margin": 3.0}), classes(0, 8))
-    stage = method.network["stages"][0]
+    stage = method.network.stages[0]
     torch.manual_seed(0)
     codes = [torch.randn(8, 3, dtype=float, requires_grad=True) for _ in range(2)]
     assert torch.autograd.gradcheck(

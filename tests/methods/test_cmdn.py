@@ -18,7 +18,7 @@ OPTIONS |= {"pretraining_steps": 60, "classifier_steps": 45, "steps": 90}
 def representations(classes, placed):
     """The first stage, untrained, and its scaled inputs."""
     method = placed(CMDN(**OPTIONS), classes(0))
-    stage = method.network["stages"][0]
+    stage = method.network.stages[0]
     return stage, {m: stage.scalers[m](rows) for m, rows in method.inputs.items()}, method.labels
 
 

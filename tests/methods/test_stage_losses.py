@@ -111,7 +111,7 @@ def test_each_stage_ends_below_the_loss_of_chance(table, name, make_split, place
             method.loss(batch).backward()
             optimizer.step()
         if epoch in ends:
-            stage = method.network["stages"][method.stage].eval()
+            stage = method.network.stages[method.stage].eval()
             x = {m: stage.scalers[m](v) for m, v in method.inputs.items()}
             labels = method.labels
             with torch.no_grad():

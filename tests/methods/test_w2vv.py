@@ -44,7 +44,7 @@ def placed(split, **options):
 
 def test_a_prediction_follows_from_counts_mean_and_state(captioned):
     method, caption = placed(captioned), captioned.views["text"].features[3]
-    encoder, layers = method.network["text"], method.network["layers"]
+    encoder, layers = method.network.text, method.network.layers
     words = torch.from_numpy(caption).long()
     bag = torch.tensor([(caption == word).sum() for word in range(WORDS)]).float()
     mean = encoder.words.weight[words].mean(0)
@@ -57,7 +57,7 @@ def test_a_prediction_follows_from_counts_mean_and_state(captioned):
 
 def test_the_loss_is_the_mean_squared_error_of_the_own_image(captioned):
     method, rows = placed(captioned), np.array([0, 5, 39])
-    predicted = method._predict(captioned.views["text"].features, rows)
+    predicted = method.network(captioned.views["text"].features, rows)
     wanted = captioned.views["image"].features[rows // 2]
     expected = np.square(predicted.detach().numpy() - wanted).mean()
     assert method.loss(rows).item() == pytest.approx(expected, rel=1e-5)

@@ -60,7 +60,7 @@ class Method(Plugin, ABC):
     task: ClassVar[Literal["category", "instance"]]
     takes: Takes = VECTORS
     further: ClassVar[Takes] = {}
-    random: ClassVar[bool] = True
+    random: bool = True
     gpu: ClassVar[bool] = False
     distributed: ClassVar[bool] = False
     threads: int = 1

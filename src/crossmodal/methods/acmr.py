@@ -29,6 +29,7 @@ from torch.nn.functional import cross_entropy, normalize
 
 from crossmodal.learning.method import Direction
 from crossmodal.methods._staged.stages import SingleStageMethod, Stage, StagedOptions, Vectors
+from crossmodal.nn.losses import total
 from crossmodal.nn.mlp import LayersByView, layers_of, linear, mlp
 from crossmodal.plugin import NotNegative, Positive
 
@@ -72,7 +73,9 @@ class ACMR(SingleStageMethod):
 
     def optimizer(self) -> torch.optim.Optimizer:
         """Return Adam with the released moments, and another learning rate for the adversary."""
-        adversary = list(self.network["stages"][0].modalities.parameters())
+        (stage,) = self.network.stages
+        assert isinstance(stage, AdversarialProjections)
+        adversary = list(stage.modalities.parameters())
         others = set(adversary)
         groups = self.parameter_groups()
         for group in groups:
@@ -113,7 +116,7 @@ class AdversarialProjections(Stage):
     def loss(self, x: Vectors, labels: torch.Tensor) -> torch.Tensor:
         """Return the objective."""
         codes = {m: self.encode(m, rows) for m, rows in x.items()}
-        discrimination = sum(cross_entropy(self.labels(rows), labels) for rows in codes.values())
+        discrimination = total(cross_entropy(self.labels(rows), labels) for rows in codes.values())
         return (
             self.options.invariance_weight * self.invariance(codes, x, labels)
             + self.options.discrimination_weight * discrimination
@@ -124,13 +127,13 @@ class AdversarialProjections(Stage):
         """Return L_inv, a mean over the pairs."""
         first, second = codes
         between = distances(codes[first], codes[second])
-        total = 2 * between.mean()
+        loss = 2 * between.mean()
         for anchor, other in ((first, second), (second, first)):
             negatives, exist = nearest_negatives(x[anchor], labels)
             apart = distances(codes[anchor], codes[other][negatives])
             hinge = (self.options.margin - apart).clamp(min=0) * exist
-            total = total + self.options.negative_weight * hinge.mean()
-        return total
+            loss = loss + self.options.negative_weight * hinge.mean()
+        return loss
 
     def adversary(self, first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
         """Return L_adv, whose gradient is reversed for the projections."""

@@ -30,6 +30,7 @@ from crossmodal.methods._staged.correspondence import (
 )
 from crossmodal.methods._staged.stages import Stage, Vectors
 from crossmodal.methods._staged.standardised import StandardisedMethod, StandardisedOptions
+from crossmodal.nn.losses import total
 from crossmodal.nn.mlp import layers_of, linear
 from crossmodal.plugin import Count, NotNegative
 
@@ -122,7 +123,7 @@ class TwoTasks(Stage):
     def loss(self, x: Vectors, labels: torch.Tensor) -> torch.Tensor:
         """Return both cross-entropies and the contrastive loss."""
         shared = {m: self.layers[m](rows) for m, rows in x.items()}
-        intra = sum(cross_entropy(self.heads[m](rows), labels) for m, rows in shared.items())
+        intra = total(cross_entropy(self.heads[m](rows), labels) for m, rows in shared.items())
         first, second = (torch.sigmoid(rows) for rows in shared.values())
         inter = contrastive_loss(first, second, labels @ labels.T > 0, self.margin)
         return intra + self.contrastive_weight * inter

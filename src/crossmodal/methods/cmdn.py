@@ -27,6 +27,8 @@ from crossmodal.methods._staged.autoencoders import (
 from crossmodal.methods._staged.classifiers import ClassifierOptions, Classifiers
 from crossmodal.methods._staged.stages import Stage, Vectors
 from crossmodal.methods._staged.standardised import StandardisedMethod, StandardisedOptions
+from crossmodal.nn.containers import ModulesByName, ModulesInOrder
+from crossmodal.nn.losses import total
 from crossmodal.nn.mlp import Layers, LayersByView, layers_of
 from crossmodal.plugin import Count
 
@@ -89,16 +91,19 @@ class Representations(Stage):
     def __init__(self, widths: dict[str, int], options: CMDN.Options) -> None:
         super().__init__(widths, options.scaling)
         self.noise = noise = options.noise
-        intra = {m: DenoisingStack([w, *options.intra], noise) for m, w in widths.items()}
-        inter = {
-            m: DenoisingStack([w, *layers_of(m, options.inter)], noise) for m, w in widths.items()
-        }
-        self.intra, self.inter = nn.ModuleDict(intra), nn.ModuleDict(inter)
-        units = {m: stack.units for m, stack in inter.items()}
+        self.intra = ModulesByName[DenoisingStack](
+            {m: DenoisingStack([w, *options.intra], noise) for m, w in widths.items()}
+        )
+        self.inter = ModulesByName[DenoisingStack](
+            {m: DenoisingStack([w, *layers_of(m, options.inter)], noise) for m, w in widths.items()}
+        )
+        units = {m: self.inter[m].units for m in widths}
         self.joint = BimodalAutoencoder(units, options.joint, classes=0)
         both = options.intra[-1] + options.joint
         self.scaled = nn.ModuleDict({m: nn.BatchNorm1d(both, affine=False) for m in widths})
-        self.fusion = nn.ModuleDict({m: Autoencoder(both, options.fused) for m in widths})
+        self.fusion = ModulesByName[Autoencoder](
+            {m: Autoencoder(both, options.fused) for m in widths}
+        )
 
     def encode(self, modality: str, x: torch.Tensor) -> torch.Tensor:
         """Return fused codes (n, units)."""
@@ -115,7 +120,7 @@ class Representations(Stage):
             with torch.no_grad():
                 both = self._both(m, intra[m][1], inter[m][1])
             losses.append(self.fusion[m].loss(both, self.noise))
-        return sum(losses)
+        return total(losses)
 
     def _both(self, modality: str, intra: torch.Tensor, inter: torch.Tensor) -> torch.Tensor:
         """Return intra-media code and, without the other modality, joint code, z-scored."""
@@ -135,7 +140,7 @@ class BimodalStack(Stage):
     def __init__(self, widths: dict[str, int], units: list[int], classes: int) -> None:
         super().__init__(widths, "zscore")
         inputs = [widths, *(dict.fromkeys(widths, u) for u in units)]
-        self.levels = nn.ModuleList(
+        self.levels = ModulesInOrder[BimodalAutoencoder](
             BimodalAutoencoder(below, u, classes) for below, u in zip(inputs, units, strict=False)
         )
 
@@ -151,4 +156,4 @@ class BimodalStack(Stage):
         for level in self.levels:
             losses.append(level.loss(x, labels))
             x = {m: level.code({m: rows}).detach() for m, rows in x.items()}
-        return sum(losses)
+        return total(losses)

@@ -16,7 +16,13 @@ from torch import nn
 
 from crossmodal.learning.scaling import Kind
 from crossmodal.methods._linear.whitening import canonical_directions, whitener
-from crossmodal.methods._staged.stages import SingleStageMethod, Stage, StagedOptions, Vectors
+from crossmodal.methods._staged.stages import (
+    Readout,
+    SingleStageMethod,
+    Stage,
+    StagedOptions,
+    Vectors,
+)
 from crossmodal.nn.correlation import total_correlation
 from crossmodal.nn.mlp import Layers, linear, mlp
 from crossmodal.plugin import Count, NotNegative
@@ -52,7 +58,7 @@ class DCCA(SingleStageMethod):
         layers = {m: [width, *o.hidden] for m, width in widths.items()}
         return [CorrelatedNetworks(layers, o.dims, o.dropout, o.ridge, o.scaling)]
 
-    def readout(self, modalities: Iterable[str]) -> nn.Module:
+    def readout(self, modalities: Iterable[str]) -> Readout:
         """Return linear CCA of the outputs."""
         o = self.options
         return CanonicalVariates(modalities, o.dims, o.ridge, o.power)
@@ -93,7 +99,7 @@ class CorrelatedNetworks(Stage):
         return -total_correlation(first, second, self.ridge)
 
 
-class CanonicalVariates(nn.Module):
+class CanonicalVariates(Readout):
     """A readout: canonical variates of the outputs of two networks.
 
     Args:
@@ -120,9 +126,8 @@ class CanonicalVariates(nn.Module):
         a, rho, b = canonical_directions(whiteners[0], cross, whiteners[1])
         for modality, directions in zip(codes, (a, b), strict=True):
             self.get_buffer(f"mean_{modality}").copy_(means[modality])
-            matrix = self.get_buffer(
-                f"map_{modality}"
-            ).zero_()  # beyond the rank the variates are 0
+            # beyond the rank the variates are 0
+            matrix = self.get_buffer(f"map_{modality}").zero_()
             matrix[:, : len(rho)] = torch.from_numpy(directions[:, : len(rho)] * rho**self.power)
 
     def forward(self, modality: str, codes: torch.Tensor) -> torch.Tensor:

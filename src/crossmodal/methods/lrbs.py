@@ -178,7 +178,7 @@ class Relations:
         others = self.others @ right  # (m, r)
         for rows, shared in self._blocks():
             scores = rows @ left @ others.T  # (block, m)
-            weights = torch.where(shared, *self.weights).to(scores)
+            weights = torch.where(shared, self.weights[0], self.weights[1]).to(scores)
             yield rows, shared, weights, torch.where(shared, -scores, scores)
 
     def _blocks(self) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:

@@ -28,6 +28,7 @@ from crossmodal.device import device, to_device
 from crossmodal.learning.method import Direction, Run
 from crossmodal.methods._linear.singular_values import soft_threshold
 from crossmodal.methods._online.preprocessing import Preprocessing, PreprocessingOptions
+from crossmodal.nn.losses import total
 from crossmodal.plugin import Count, NotNegative, Positive
 from crossmodal.training.gradient import GradientMethod, shuffled_batches
 
@@ -99,8 +100,8 @@ class PLRanking(GradientMethod):
         maps = nn.ModuleDict()
         for modality in views:
             width = self.preprocessing[modality].width
-            maps[modality] = nn.Linear(width, self.options.dims, bias=False)
-            nn.init.normal_(maps[modality].weight, std=self.options.dims**-0.5)
+            layer = maps[modality] = nn.Linear(width, self.options.dims, bias=False)
+            nn.init.normal_(layer.weight, std=self.options.dims**-0.5)
         return maps
 
     def optimizer(self) -> torch.optim.Optimizer:
@@ -141,7 +142,7 @@ class PLRanking(GradientMethod):
         classes, strangers = self.targets[batch], self.strangers_of[batch]
         other = classes[:, None] != classes
         scores, distances = first @ second.T, torch.cdist(first, second).square()
-        return sum(
+        return total(
             self.pairwise(s, other, strangers) + self.options.list_weight * self.listwise(d, other)
             for s, d in ((scores, distances), (scores.T, distances.T))
         )
@@ -220,11 +221,11 @@ class NuclearSGD(torch.optim.SGD):
     def __init__(self, params: Iterable[nn.Parameter], lr: float, penalty: float) -> None:
         super().__init__(params, lr)
         self.penalty = penalty
+        self.register_step_post_hook(self._threshold)
 
     @torch.no_grad()
-    def step(self) -> None:
-        """Take one step."""
-        super().step()
+    def _threshold(self, *_: object) -> None:
+        """Count a step, and take that of the nuclear norm where it is due."""
         for group in self.param_groups:
             threshold = group["lr"] * self.penalty * STEPS_PER_THRESHOLD
             for matrix in group["params"]:

@@ -29,6 +29,7 @@ from crossmodal.data.split import Split, View
 from crossmodal.device import device, to_device
 from crossmodal.learning.scaling import ScalingOptions
 from crossmodal.learning.scaling_layer import ScalingLayer
+from crossmodal.nn.containers import ModulesByName
 from crossmodal.nn.losses import ranking_loss
 from crossmodal.nn.mlp import linear
 from crossmodal.plugin import Count, NotNegative, Positive, Share
@@ -72,13 +73,15 @@ class SAM(GradientMethod):
     options: Options
 
     task = "category"
-    network: nn.ModuleDict
+    network: ModulesByName[nn.Sequential]
 
     def build(self, views: dict[str, View]) -> nn.Module:
         """Build one projection per modality; Glorot-uniform weights, zero biases."""
-        return nn.ModuleDict({m: self._projection(v.vectors().shape[1]) for m, v in views.items()})
+        return ModulesByName[nn.Sequential](
+            {m: self._projection(v.vectors().shape[1]) for m, v in views.items()}
+        )
 
-    def _projection(self, width: int) -> nn.Module:
+    def _projection(self, width: int) -> nn.Sequential:
         """Build scaling, then Linear-tanh-dropout-Linear-tanh, without normalisation."""
         options = self.options
         return nn.Sequential(
@@ -112,7 +115,9 @@ class SAM(GradientMethod):
             m: torch.from_numpy(v.taken(rows[m])).to(device()) for m, v in train.two_views().items()
         }
         for modality, x in self.inputs.items():
-            self.network[modality][0].fit(x)
+            scaling = self.network[modality][0]
+            assert isinstance(scaling, ScalingLayer)
+            scaling.fit(x)
         self.diameters = {m: _diameter(x) for m, x in self.inputs.items()}
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterable[torch.Tensor]:

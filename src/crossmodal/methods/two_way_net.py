@@ -30,7 +30,8 @@ from crossmodal.data.split import Split, View
 from crossmodal.device import device, to_device
 from crossmodal.errors import CrossmodalError
 from crossmodal.learning.scaling_layer import ScalingLayer
-from crossmodal.nn.losses import squared_error
+from crossmodal.nn.containers import ModulesByName, ModulesInOrder
+from crossmodal.nn.losses import squared_error, total
 from crossmodal.plugin import Count, NotNegative, Positive, Strict
 from crossmodal.training.gradient import GradientMethod, shuffled_batches
 
@@ -70,7 +71,7 @@ class TwoWayNet(GradientMethod):
     options: Options
 
     task = "instance"
-    network: nn.ModuleDict
+    network: "TwoWayNetwork"
 
     def build(self, views: dict[str, View]) -> nn.Module:
         """Build both channels, and the scaling of their inputs, of each by one number.
@@ -89,7 +90,7 @@ class TwoWayNet(GradientMethod):
         # z-scores would let columns weigh the same that hardly vary, in what is rebuilt
         scalers = {m: ScalingLayer(v.vectors().shape[1], "centre-scale") for m, v in views.items()}
         channels = Channels([first, *o.hidden, second], o.parts, o.dropout)
-        return nn.ModuleDict({"scalers": nn.ModuleDict(scalers), "channels": channels})
+        return TwoWayNetwork(scalers, channels)
 
     def optimizer(self) -> torch.optim.Optimizer:
         """Return stochastic gradient descent with Nesterov momentum."""
@@ -107,7 +108,7 @@ class TwoWayNet(GradientMethod):
         _, pairs = train.pairs()
         self.pairs = [torch.from_numpy(pairs[m]) for m in train.views]
         for modality, rows in self.rows.items():
-            self.network["scalers"][modality].fit(rows.float())
+            self.network.scalers[modality].fit(rows.float())
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterable[np.ndarray]:
         """Return numbers of pairs, each once."""
@@ -116,7 +117,7 @@ class TwoWayNet(GradientMethod):
 
     def loss(self, batch: np.ndarray) -> torch.Tensor:
         """Return L of a batch."""
-        o, channels = self.options, self.network["channels"]
+        o, channels = self.options, self.network.channels
         x, y = (
             self._scaled(m, self.rows[m][to_device(rows[batch])])
             for (m, rows) in zip(self.rows, self.pairs, strict=True)
@@ -128,12 +129,12 @@ class TwoWayNet(GradientMethod):
         loss = loss + o.middle_weight * squared_error(h, g)
         loss = loss + o.decorrelation * (correlation(h) + correlation(g))
         scales, weights = channels.scales(), [*channels.weights]
-        loss = loss + o.variance * sum((1 / s).square().sum() for s in scales)
-        return loss + o.weight_decay * sum(p.square().sum() for p in [*scales, *weights])
+        loss = loss + o.variance * total((1 / s).square().sum() for s in scales)
+        return loss + o.weight_decay * total(p.square().sum() for p in [*scales, *weights])
 
     def encode(self, modality: str, view: View) -> Iterable[torch.Tensor]:
         """Return unit outputs of the middle layer without their mean, (rows, units)."""
-        channels, first = self.network["channels"], next(iter(self.network["scalers"]))
+        channels, first = self.network.channels, next(iter(self.network.scalers))
         way = channels.forwards if modality == first else channels.backwards
         for start in range(0, len(view.items), ROWS):
             rows = torch.from_numpy(view.vectors()[start : start + ROWS])
@@ -141,7 +142,21 @@ class TwoWayNet(GradientMethod):
             yield normalize(middle - middle.mean(1, keepdim=True))
 
     def _scaled(self, modality: str, rows: torch.Tensor) -> torch.Tensor:
-        return self.network["scalers"][modality](rows.float())
+        return self.network.scalers[modality](rows.float())
+
+
+class TwoWayNetwork(nn.Module):
+    """Both channels, and the scaling of their inputs.
+
+    Args:
+        scalers: By modality, the first view's first.
+        channels: Both channels.
+    """
+
+    def __init__(self, scalers: dict[str, ScalingLayer], channels: "Channels") -> None:
+        super().__init__()
+        self.scalers = ModulesByName[ScalingLayer](scalers)
+        self.channels = channels
 
 
 class Channels(nn.Module):
@@ -158,8 +173,8 @@ class Channels(nn.Module):
         self.widths, self.dropout, self.middle = widths, dropout, (len(widths) - 2) // 2
         full = [(width, units, 1) for width, units in pairwise(widths[:-1])]
         self.weights = nn.ParameterList(glorot(*layer) for layer in (*full, (*widths[-2:], parts)))
-        self.norms = nn.ModuleList(
-            nn.ModuleList(nn.BatchNorm1d(w, EPSILON, MOVING) for w in widths[1:-1])
+        self.norms = ModulesInOrder[ModulesInOrder[nn.BatchNorm1d]](
+            ModulesInOrder[nn.BatchNorm1d](nn.BatchNorm1d(w, EPSILON, MOVING) for w in widths[1:-1])
             for _ in range(2)
         )
         for scale in self.scales():

@@ -49,7 +49,7 @@ class W2VV(GradientMethod):
     options: Options
 
     task = "instance"
-    network: nn.ModuleDict
+    network: "CaptionRegression"
     takes = CAPTIONED
 
     def build(self, views: dict[str, View]) -> nn.Module:
@@ -63,8 +63,7 @@ class W2VV(GradientMethod):
         layers = mlp([words + o.word_dims + o.dims, o.hidden], nn.ReLU, o.dropout)
         layers.append(linear(o.hidden, views["image"].vectors().shape[1]))
         layers.append(nn.ReLU())
-        text = CaptionEncoder(words, o.word_dims, o.dims)
-        return nn.ModuleDict({"text": text, "layers": layers})
+        return CaptionRegression(CaptionEncoder(words, o.word_dims, o.dims), layers)
 
     def optimizer(self) -> torch.optim.Optimizer:
         """Return RMSprop that forgets a tenth in each step."""
@@ -88,22 +87,34 @@ class W2VV(GradientMethod):
     def loss(self, batch: np.ndarray) -> torch.Tensor:
         """Return the mean squared error of the predicted features."""
         owners = to_device(self.owners[batch])
-        return mse_loss(self._predict(self.captions, batch), self.images[owners].float())
+        return mse_loss(self.network(self.captions, batch), self.images[owners].float())
 
     def encode(self, modality: str, view: View) -> Iterable[torch.Tensor]:
         """Return unit features, or unit predictions of them (rows, F)."""
         for start in range(0, len(view.items), ROWS):
             rows = np.arange(start, min(start + ROWS, len(view.items)))
             if modality == "text":
-                yield normalize(self._predict(view.sequences(), rows))
+                yield normalize(self.network(view.sequences(), rows))
             else:
                 yield normalize(torch.from_numpy(view.vectors()[rows]).to(device()).float())
 
-    def _predict(self, captions: Ragged, rows: np.ndarray) -> torch.Tensor:
+
+class CaptionRegression(nn.Module):
+    """The network from captions to image features.
+
+    Args:
+        text: Word vectors, and the GRU.
+        layers: Maps s (b, ...) to v (b, F).
+    """
+
+    def __init__(self, text: CaptionEncoder, layers: nn.Sequential) -> None:
+        super().__init__()
+        self.text, self.layers = text, layers
+
+    def forward(self, captions: Ragged, rows: np.ndarray) -> torch.Tensor:
         """Return predictions v (b, F) of some captions."""
-        encoder, layers = self.network["text"], self.network["layers"]
-        size = encoder.words.num_embeddings
-        counts = [np.bincount(captions[row], minlength=size) for row in rows]
+        words = self.text.words
+        counts = [np.bincount(captions[row], minlength=words.num_embeddings) for row in rows]
         bag = to_device(np.stack(counts).astype(np.float32))  # (b, words)
-        mean = bag / bag.sum(1, keepdim=True) @ encoder.words.weight
-        return layers(torch.cat([bag, mean, encoder(pack(captions, rows))], dim=1))
+        mean = bag / bag.sum(1, keepdim=True) @ words.weight
+        return self.layers(torch.cat([bag, mean, self.text(pack(captions, rows))], dim=1))

@@ -86,5 +86,5 @@ def _joined(
     size = max(1, size)
     starts = range(rows.start, rows.stop, size)
     parts = [slice(start, min(start + size, rows.stop)) for start in starts]
-    found = list(over(measure, parts))
-    return {name: np.concatenate([values[name] for values in found]) for name in found[0]}
+    blocks = list(over(measure, parts))
+    return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}

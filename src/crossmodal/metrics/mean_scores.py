@@ -1,4 +1,4 @@
-"""How similar pairs are, and how similar all others, in the mean."""
+"""Mean similarity of the pairs, and of all others."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from crossmodal.metrics.retrieval import Pool, same_item
 
 
 def mean_scores(queries: Pool, gallery: Pool, scores: np.ndarray) -> tuple[float, float]:
-    """Mean score of the pairs, which belong to one item, and of all other pairs of rows; 0 of none.
+    """Return the mean score of pairs, which belong to one item, and of others; 0 where none is.
 
     Args:
         queries: One side.
@@ -22,7 +22,7 @@ def mean_scores(queries: Pool, gallery: Pool, scores: np.ndarray) -> tuple[float
         others = scores[rows].sum(1, dtype=np.float64) - pairs
         return {"pairs": pairs, "others": others, "count": counts(own)}
 
-    found = over_blocks(measure, len(queries), len(gallery))
-    sums = {name: values.sum() for name, values in found.items()}
-    rows = {"pairs": sums["count"], "others": len(queries) * len(gallery) - sums["count"]}
-    return tuple(float(sums[kind] / max(count, 1)) for kind, count in rows.items())
+    blocks = over_blocks(measure, len(queries), len(gallery))
+    pairs, others, count = (blocks[name].sum() for name in ("pairs", "others", "count"))
+    left = len(queries) * len(gallery) - count
+    return float(pairs / max(count, 1)), float(others / max(left, 1))

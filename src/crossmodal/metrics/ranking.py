@@ -21,7 +21,7 @@ from crossmodal.errors import CrossmodalError
 
 
 class FirstHit(NamedTuple):
-    """Where the best relevant document of each query stands.
+    """Rank of the best relevant document of each query, by counts.
 
     Args:
         better: Documents scored strictly higher, (q,).
@@ -59,8 +59,8 @@ def first_hit(scores: np.ndarray, relevant: np.ndarray) -> FirstHit:
         CrossmodalError: If a score is NaN or the shapes differ.
     """
     _check(scores, relevant)
-    found = [_first_hit(*row) for row in zip(scores, relevant, strict=True)]
-    return FirstHit(*np.array(found, int).reshape(-1, 3).T)
+    hits = [_first_hit(*row) for row in zip(scores, relevant, strict=True)]
+    return FirstHit(*np.array(hits, int).reshape(-1, 3).T)
 
 
 def counts(mask: np.ndarray) -> np.ndarray:
@@ -118,11 +118,11 @@ def precision_at(ks: Sequence[int], scores: np.ndarray, relevant: np.ndarray) ->
     _check(scores, relevant)
     depths = np.asarray(ks)
     _check_depth(depths.min(initial=1))
-    found = np.zeros((len(scores), len(depths)))
+    hits = np.zeros((len(scores), len(depths)))
     if scores.shape[1]:
         for row in range(len(scores)):
-            found[row] = _expected_hits(depths, scores[row], relevant[row])
-    return found / depths
+            hits[row] = _expected_hits(depths, scores[row], relevant[row])
+    return hits / depths
 
 
 def average_precision(
@@ -159,8 +159,10 @@ def _first_hit(scores: np.ndarray, relevant: np.ndarray) -> tuple[int, int, int]
     if not len(hits):
         return 0, 0, 0
     best = hits.max()
-    better, tied = np.count_nonzero(scores > best), np.count_nonzero(scores == best)
-    return better, tied, np.count_nonzero(hits == best)
+    better, tied, relevant_tied = (
+        int(np.count_nonzero(mask)) for mask in (scores > best, scores == best, hits == best)
+    )
+    return better, tied, relevant_tied
 
 
 def _average_precision_at(depth: int, scores: np.ndarray, relevant: np.ndarray) -> float:
@@ -169,14 +171,14 @@ def _average_precision_at(depth: int, scores: np.ndarray, relevant: np.ndarray) 
     threshold = np.partition(scores, cut)[cut]
     above = np.flatnonzero(scores > threshold)
     tied = np.flatnonzero(scores == threshold)
-    hits, tied_hits = above[relevant[above]], np.count_nonzero(relevant[tied])
+    hits, tied_hits = above[relevant[above]], int(np.count_nonzero(relevant[tied]))
     slots = depth - len(above)  # documents of the tie group that fall inside the cut
     fewest, most = max(0, slots - len(tied) + tied_hits), min(slots, tied_hits)
-    found = np.arange(fewest, most + 1)  # relevant ones among them, hypergeometric
-    total = _precision_sum(scores[above], scores[hits])
-    total = total + _group_sum(len(above), len(hits), slots, found)
-    chance = hypergeometric(found, len(tied), tied_hits, slots)
-    return chance @ (total / np.maximum(len(hits) + found, 1))
+    inside = np.arange(fewest, most + 1)  # relevant ones among them, hypergeometric
+    group = _group_sum(len(above), len(hits), slots, inside)
+    sums = _precision_sum(scores[above], scores[hits]) + group
+    chance = hypergeometric(inside, len(tied), tied_hits, slots)
+    return float(chance @ (sums / np.maximum(len(hits) + inside, 1)))
 
 
 def _precision_sum(scores: np.ndarray, hits: np.ndarray) -> float:

@@ -51,6 +51,7 @@ class Pool:
     @cached_property
     def label_words(self) -> np.ndarray:
         """The labels of each row as bits of (C + 63) // 64 words, (words, n) uint64."""
+        assert self.labels is not None
         bits = np.packbits(self.labels, axis=1)  # (n, bytes)
         padded = np.pad(bits, ((0, 0), (0, -bits.shape[1] % 8)))
         return np.ascontiguousarray(padded.view(np.uint64).T)

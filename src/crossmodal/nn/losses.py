@@ -1,5 +1,7 @@
 """Losses that methods share: ranking hinges, and the reconstruction error."""
 
+from collections.abc import Iterable
+from functools import reduce
 from typing import Literal
 
 import torch
@@ -33,6 +35,11 @@ def ranking_loss(
     first = (margin - positive + scores).clamp(min=0)  # (b, b)
     second = (margin - positive + scores.T).clamp(min=0)  # (b, b)
     return ((first + second) * negatives).sum()
+
+
+def total(losses: Iterable[torch.Tensor]) -> torch.Tensor:
+    """Return the sum of losses, added in this order."""
+    return reduce(torch.Tensor.add, losses)
 
 
 def squared_error(predictions: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:

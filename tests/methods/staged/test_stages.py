@@ -79,7 +79,7 @@ def test_each_stage_has_its_epochs_and_knows_how_far_it_is(splits):
     curve = []
     method = fitted(Staged(), splits, curve=curve)
     assert [row["stage"] for row in curve] == [0, 0, 1, 2, 2]
-    for stage, expected in zip(method.network["stages"], ([0, 0.5], [0], [0, 0.5]), strict=True):
+    for stage, expected in zip(method.network.stages, ([0, 0.5], [0], [0, 0.5]), strict=True):
         assert [progress for progress, *_ in stage.seen] == np.repeat(expected, 2).tolist()
 
 
@@ -123,7 +123,7 @@ def test_steps_become_whole_passes(splits):
 @pytest.mark.usefixtures("keep_last")
 def test_a_stage_reads_scaled_outputs_of_the_one_before(splits):
     method, (train, _) = fitted(Staged(), splits), splits
-    first, second, _ = method.network["stages"]
+    first, second, _ = method.network.stages
     for modality, view in train.views.items():
         rows = torch.from_numpy(view.features).float()
         outputs = first(modality, rows)
@@ -195,7 +195,7 @@ def test_codes_are_scaled_by_training_statistics(splits):
     method.place(train)
     method.stage = 2
     method.inputs = {
-        m: raw.network["stages"][1](m, raw.network["stages"][0](m, rows)).detach()
+        m: raw.network.stages[1](m, raw.network.stages[0](m, rows)).detach()
         for m, rows in method.inputs.items()
     }
     list(method.batches(4, np.random.default_rng(0)))  # the readout is fitted at the end

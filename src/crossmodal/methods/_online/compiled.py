@@ -3,12 +3,18 @@
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numba import config, njit
+
+if TYPE_CHECKING:
+    from numba.core.dispatcher import Dispatcher
+
+Function = TypeVar("Function", bound=Callable[..., object])
 
 HERE = Path(__file__).parent
 # numba's own variable, beside the sources, the user's cache: an image may have none of them
@@ -24,7 +30,7 @@ def cache(places: Iterable[str | Path]) -> str:
     # numba notices a change of a kernel's own file only, so all kernels' source names the folder
     sources = b"".join(path.read_bytes() for path in sorted(HERE.glob("*.py")))
     name = f"kernels-{hashlib.sha256(sources).hexdigest()[:16]}"
-    for place in filter(None, places):
+    for place in (place for place in places if place):
         with suppress(OSError, RuntimeError):  # the latter without a home
             folder = Path(place).expanduser() / name
             folder.mkdir(parents=True, exist_ok=True)
@@ -33,12 +39,15 @@ def cache(places: Iterable[str | Path]) -> str:
     return ""
 
 
-config.CACHE_DIR = cache(PLACES)
-
+CACHE = cache(PLACES)
+config.CACHE_DIR = CACHE  # type: ignore[attr-defined]  # numba sets its variables at run time
 # sums may be reordered, which lets them run in SIMD lanes; NaN and infinity keep their meaning
-compiled = njit(
-    cache=bool(config.CACHE_DIR), error_model="numpy", fastmath={"reassoc", "contract", "nsz"}
-)
+FAST = {"reassoc", "contract", "nsz"}
+
+
+def compiled(function: Function) -> "Dispatcher[Function]":
+    """Compile a function at its first call, and store it in the cache."""
+    return njit(function, cache=bool(CACHE), error_model="numpy", fastmath=FAST)
 
 
 @compiled

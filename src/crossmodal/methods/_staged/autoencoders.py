@@ -9,7 +9,8 @@ from torch.nn.functional import cross_entropy, dropout, mse_loss
 
 from crossmodal.learning.scaling import Kind
 from crossmodal.methods._staged.stages import Stage, Vectors
-from crossmodal.nn.losses import squared_error
+from crossmodal.nn.containers import ModulesByName, ModulesInOrder
+from crossmodal.nn.losses import squared_error, total
 from crossmodal.nn.mlp import LayersByView, layers_of, linear
 from crossmodal.plugin import Count, Strict
 
@@ -59,7 +60,7 @@ class DenoisingStack(nn.Module):
     def __init__(self, widths: list[int], noise: float) -> None:
         super().__init__()
         self.noise, self.units = noise, widths[-1]
-        self.layers = nn.ModuleList(Autoencoder(a, b) for a, b in pairwise(widths))
+        self.layers = ModulesInOrder[Autoencoder](Autoencoder(a, b) for a, b in pairwise(widths))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return the last code (b, units)."""
@@ -74,7 +75,7 @@ class DenoisingStack(nn.Module):
             losses.append(layer.loss(x, self.noise))
             with torch.no_grad():
                 x = layer.encode(x)
-        return sum(losses), x
+        return total(losses), x
 
 
 class DenoisingStacks(Stage):
@@ -91,8 +92,9 @@ class DenoisingStacks(Stage):
         self, widths: dict[str, int], hidden: LayersByView, noise: float, scaling: Kind
     ) -> None:
         super().__init__(widths, scaling)
-        stacks = {m: DenoisingStack([w, *layers_of(m, hidden)], noise) for m, w in widths.items()}
-        self.stacks = nn.ModuleDict(stacks)
+        self.stacks = ModulesByName[DenoisingStack](
+            {m: DenoisingStack([w, *layers_of(m, hidden)], noise) for m, w in widths.items()}
+        )
 
     def encode(self, modality: str, x: torch.Tensor) -> torch.Tensor:
         """Return the last codes (n, units)."""
@@ -100,7 +102,7 @@ class DenoisingStacks(Stage):
 
     def loss(self, x: Vectors, labels: torch.Tensor) -> torch.Tensor:
         """Return the sum of both stacks' reconstruction errors."""
-        return sum(self.stacks[m].loss(rows)[0] for m, rows in x.items())
+        return total(self.stacks[m].loss(rows)[0] for m, rows in x.items())
 
 
 class BimodalAutoencoder(nn.Module):
@@ -136,4 +138,4 @@ class BimodalAutoencoder(nn.Module):
             losses += [mse_loss(self.decoders[m](h), rows) for m, rows in x.items()]
             if self.head is not None:
                 losses.append(cross_entropy(self.head(h), labels))
-        return sum(losses) / 3
+        return total(losses) / 3

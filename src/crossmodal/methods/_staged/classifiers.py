@@ -7,6 +7,7 @@ from torch.nn.functional import cross_entropy
 
 from crossmodal.learning.scaling import Kind
 from crossmodal.methods._staged.stages import Stage, Vectors
+from crossmodal.nn.losses import total
 from crossmodal.nn.mlp import Layers, LayersByView, layers_of, linear, mlp
 from crossmodal.plugin import Count, Strict
 
@@ -57,4 +58,4 @@ class Classifiers(Stage):
 
     def loss(self, x: Vectors, labels: torch.Tensor) -> torch.Tensor:
         """Return the sum of both cross-entropies."""
-        return sum(cross_entropy(self.logits(m, rows), labels) for m, rows in x.items())
+        return total(cross_entropy(self.logits(m, rows), labels) for m, rows in x.items())

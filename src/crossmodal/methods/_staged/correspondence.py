@@ -13,7 +13,8 @@ from torch import nn
 from crossmodal.learning.scaling import Kind
 from crossmodal.methods._staged.autoencoders import PretrainingOptions
 from crossmodal.methods._staged.stages import Stage, Vectors
-from crossmodal.nn.losses import squared_error
+from crossmodal.nn.containers import ModulesByName
+from crossmodal.nn.losses import squared_error, total
 from crossmodal.nn.mlp import Layers, linear
 from crossmodal.plugin import Share
 
@@ -50,7 +51,7 @@ class CorrespondenceAutoencoder(Stage):
         self.correlation_weight = correlation_weight
         self.encoders = nn.ModuleDict({m: linear(w, units) for m, w in widths.items()})
         # nested, as in models that were saved when codes could reconstruct other modalities
-        self.decoders = nn.ModuleDict(
+        self.decoders = ModulesByName[nn.ModuleDict](
             {m: nn.ModuleDict({m: linear(units, w)}) for m, w in widths.items()}
         )
 
@@ -61,7 +62,7 @@ class CorrespondenceAutoencoder(Stage):
     def loss(self, x: Vectors, labels: torch.Tensor) -> torch.Tensor:
         """Return L, a mean over the pairs."""
         codes = {m: self.encode(m, rows) for m, rows in x.items()}
-        reconstruction = sum(
+        reconstruction = total(
             squared_error(self.decoders[m][m](codes[m]), rows) for m, rows in x.items()
         )
         weight = self.correlation_weight

@@ -20,6 +20,7 @@ from crossmodal.device import device, to_device
 from crossmodal.learning.method import VECTORS, Run
 from crossmodal.learning.scaling import Kind, ScalingOptions
 from crossmodal.learning.scaling_layer import ScalingLayer
+from crossmodal.nn.containers import ModulesByName, ModulesInOrder
 from crossmodal.plugin import Count, NotNegative, Positive
 from crossmodal.training.gradient import GradientMethod, shuffled_batches
 from crossmodal.training.schedule import Phase, Schedule
@@ -59,7 +60,9 @@ class Stage(nn.Module, ABC):
 
     def __init__(self, widths: dict[str, int], scaling: Kind) -> None:
         super().__init__()
-        self.scalers = nn.ModuleDict({m: ScalingLayer(w, scaling) for m, w in widths.items()})
+        self.scalers = ModulesByName[ScalingLayer](
+            {m: ScalingLayer(w, scaling) for m, w in widths.items()}
+        )
 
     @abstractmethod
     def encode(self, modality: str, x: torch.Tensor) -> torch.Tensor:
@@ -84,6 +87,33 @@ class Stage(nn.Module, ABC):
         return self.encode(modality, self.scalers[modality](x))
 
 
+class Readout(nn.Module, ABC):
+    """A last part of the network, which is fitted to the codes of the last stage."""
+
+    @abstractmethod
+    def fit(self, codes: Vectors) -> None:
+        """Fit it to training codes (n, width); equal rows are pairs."""
+
+    @abstractmethod
+    def forward(self, modality: str, codes: torch.Tensor) -> torch.Tensor:
+        """Return embeddings (n, k) for codes (n, width)."""
+
+
+class StagedNetwork(nn.Module):
+    """All stages, and the readout if there is one."""
+
+    def __init__(self, stages: list[Stage], readout: Readout | None) -> None:
+        super().__init__()
+        self.stages = ModulesInOrder[Stage](stages)
+        self.readout = readout
+
+    def forward(self, modality: str, x: torch.Tensor) -> torch.Tensor:
+        """Return embeddings (n, k) for inputs (n, width)."""
+        for stage in self.stages:
+            x = stage(modality, x)
+        return x if self.readout is None else self.readout(modality, x)
+
+
 class StagedMethod(GradientMethod):
     """A method that defines its stages.
 
@@ -93,7 +123,7 @@ class StagedMethod(GradientMethod):
     """
 
     task = "category"
-    network: nn.ModuleDict
+    network: StagedNetwork
     supervised: ClassVar[bool]
     classes: int
     options: TrainingOptions
@@ -102,7 +132,7 @@ class StagedMethod(GradientMethod):
     def stages(self, widths: dict[str, int]) -> list[Stage]:
         """Return the stages, freshly initialised, for views of these widths."""
 
-    def readout(self, modalities: Iterable[str]) -> nn.Module | None:
+    def readout(self, modalities: Iterable[str]) -> Readout | None:
         """Return a module that is fitted to the codes after each epoch of the last stage."""
         return None
 
@@ -139,10 +169,7 @@ class StagedMethod(GradientMethod):
     def build(self, views: dict[str, View]) -> nn.Module:
         """Build all stages, and the readout."""
         widths = {m: view.vectors().shape[1] for m, view in views.items()}
-        network = nn.ModuleDict({"stages": nn.ModuleList(self.stages(widths))})
-        if readout := self.readout(widths):
-            network["readout"] = readout
-        return network
+        return StagedNetwork(self.stages(widths), self.readout(widths))
 
     def optimizer(self) -> torch.optim.Optimizer:
         """Return Adam."""
@@ -170,24 +197,24 @@ class StagedMethod(GradientMethod):
             m: torch.from_numpy(v.taken(rows[m][chosen])).to(device()) for m, v in views.items()
         }
         self.stage = 0
-        self.network["stages"][0].fit(self.inputs)
+        self.network.stages[0].fit(self.inputs)
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterable[torch.Tensor]:
         """Return shuffled pairs (b,); fit the readout after each epoch of the last stage."""
         ends = np.cumsum(self.stage_epochs)
         self._enter(int(np.searchsorted(ends, epoch, side="right")))
         left = (ends[self.stage] - epoch) / self.stage_epochs[self.stage]
-        self.network["stages"][self.stage].progress = 1 - float(left)
+        self.network.stages[self.stage].progress = 1 - float(left)
         count = len(self.labels)
         batch = min(self.options.batch, count)
         for rows in shuffled_batches(count, batch, rng, drop_last=True):
             yield to_device(rows)
-        if "readout" in self.network and self.stage == len(ends) - 1:
-            self.network["readout"].fit(self._outputs())
+        if self.network.readout is not None and self.stage == len(ends) - 1:
+            self.network.readout.fit(self._outputs())
 
     def loss(self, batch: torch.Tensor) -> torch.Tensor:
         """Return the loss of the current stage on a batch of pairs (b,)."""
-        stage = self.network["stages"][self.stage]
+        stage = self.network.stages[self.stage]
         x = {m: stage.scalers[m](rows[batch]) for m, rows in self.inputs.items()}
         return stage.loss(x, self.labels[batch])
 
@@ -207,10 +234,7 @@ class StagedMethod(GradientMethod):
         """Return codes (rows, k) of the last stage."""
         for start in range(0, len(view.items), ROWS):
             rows = view.vectors()[start : start + ROWS].astype(np.float32)
-            x = torch.from_numpy(rows).to(device())
-            for stage in self.network["stages"]:
-                x = stage(modality, x)
-            yield self.network["readout"](modality, x) if "readout" in self.network else x
+            yield self.network(modality, torch.from_numpy(rows).to(device()))
 
     def state(self) -> dict[str, np.ndarray]:
         """Return the weights of the network and the number of classes."""
@@ -226,12 +250,12 @@ class StagedMethod(GradientMethod):
         while self.stage < stage:
             self.inputs = self._outputs()
             self.stage += 1
-            self.network["stages"][self.stage].fit(self.inputs)
+            self.network.stages[self.stage].fit(self.inputs)
 
     def _outputs(self) -> Vectors:
         """Return outputs (n, k) of the current stage for all training pairs."""
         self.network.eval()
-        stage = self.network["stages"][self.stage]
+        stage = self.network.stages[self.stage]
         with torch.no_grad():
             return {
                 m: torch.cat([stage(m, part) for part in rows.split(ROWS)])

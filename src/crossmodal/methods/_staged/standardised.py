@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from typing import Literal
 
 from pydantic import Field
-from torch import Tensor, nn
+from torch import Tensor
 
 from crossmodal.learning.scaling_layer import ScalingLayer
-from crossmodal.methods._staged.stages import StagedMethod, TrainingOptions, Vectors
+from crossmodal.methods._staged.stages import Readout, StagedMethod, TrainingOptions, Vectors
+from crossmodal.nn.containers import ModulesByName
 from crossmodal.plugin import Count
 
 
@@ -47,14 +48,14 @@ class StandardisedMethod(StagedMethod):
         steps_of_a_pass = max(1, len(self.labels) // self.options.batch)
         return tuple(math.ceil(steps / steps_of_a_pass) for steps in self.stage_steps)
 
-    def readout(self, modalities: Iterable[str]) -> nn.Module | None:
+    def readout(self, modalities: Iterable[str]) -> Readout | None:
         """Return z-scores by training statistics, if `score_norm` asks for them."""
         wanted = self.options.score_norm == "train_z"
         return Standardised(modalities, self.code_width) if wanted else None
 
 
-class Standardised(nn.Module):
-    """A readout: z-scores of the codes by training statistics.
+class Standardised(Readout):
+    """Z-scores of the codes by training statistics.
 
     Args:
         modalities: Names of the modalities.
@@ -63,7 +64,9 @@ class Standardised(nn.Module):
 
     def __init__(self, modalities: Iterable[str], width: int) -> None:
         super().__init__()
-        self.scalers = nn.ModuleDict({m: ScalingLayer(width, "zscore") for m in modalities})
+        self.scalers = ModulesByName[ScalingLayer](
+            {m: ScalingLayer(width, "zscore") for m in modalities}
+        )
 
     def fit(self, codes: Vectors) -> None:
         """Take the statistics of training codes (n, width)."""
