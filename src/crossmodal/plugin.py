@@ -34,7 +34,7 @@ class Plugin:
     """
 
     Options: ClassVar[type[Strict]] = Strict
-    options: Any
+    options: Any  # a subclass declares it as its own `Options`
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, **options: object) -> None:
         self.options = self.Options(**options)

@@ -46,7 +46,7 @@ def test_official_weights_are_fetched_checked_and_converted(
     published = f"vgg19-{hashlib.sha256(stream.getvalue()).hexdigest()[:8]}"
     url = f"{server.url}/{published}.pth"
     known = {f"{published}.safetensors": ("vgg19", Download(url))}
-    monkeypatch.setattr("crossmodal.pretrained.weights.official", lambda: known)
+    monkeypatch.setattr("crossmodal.steps.weights.official", lambda: known)
     output = tmp_path / "raw" / f"{published}.safetensors"
     for wrong in (b"<!DOCTYPE html>", stream.getvalue()[:-1]):
         server.files[f"/{published}.pth"] = wrong
@@ -62,7 +62,7 @@ def test_official_weights_are_fetched_checked_and_converted(
 def test_without_a_checksum_the_first_weights_count(server, archives, tmp_path, monkeypatch):
     monkeypatch.setenv(MIRROR, str(tmp_path / "a mirror without weights"))
     known = {"spoken.safetensors": ("spoken", Download(f"{server.url}/spoken.pth"))}
-    monkeypatch.setattr("crossmodal.pretrained.weights.official", lambda: known)
+    monkeypatch.setattr("crossmodal.steps.weights.official", lambda: known)
     for number in range(2):
         stream = io.BytesIO()
         torch.save({"a": torch.full((1,), float(number))}, stream)

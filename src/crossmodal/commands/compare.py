@@ -15,10 +15,11 @@ from crossmodal.data.prepared import Prepared
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import write_text
 from crossmodal.io.text_table import print_table
-from crossmodal.models.embedding_file import read_embeddings
+from crossmodal.learning.method import Direction
+from crossmodal.models.embedding_file import Embedded, read_embeddings
 from crossmodal.reporting.estimates import Estimate, difference
 from crossmodal.reporting.example_page import RULES, to_page, to_row, to_table
-from crossmodal.reporting.examples import QUERIES, example, retrieve
+from crossmodal.reporting.examples import QUERIES, Example, example, retrieve
 from crossmodal.reporting.html import Showing
 from crossmodal.reporting.item_draws import item_draws, of_both
 from crossmodal.reporting.query_values import QueryValues, read_query_values
@@ -117,9 +118,9 @@ def _lines(names: tuple[str, str], runs: list[Seeds], params: Params) -> list[Li
         ]
         measured = difference(*both)
         low, high = measured.interval() or (measured.value, measured.value)
-        values = [float(np.mean([*estimate.by_seed.values()])) for estimate in both]
+        first, second = (float(np.mean([*estimate.by_seed.values()])) for estimate in both)
         p = _permuted(shares[0][place] - shares[1][place])
-        lines.append(Line(*place, *values, measured.value, low, high, p))
+        lines.append(Line(*place, first, second, measured.value, low, high, p))
     return lines
 
 
@@ -208,12 +209,7 @@ def _page(names: tuple[str, str], flips: dict[str, Any]) -> str:
     parts = [f"<h1>{escape(title)}</h1>", f"<p>{rule}</p>"]
     for pair in models[0].directions():
         retrieved = [
-            retrieve(
-                *(m.splits["test"][modality] for modality in pair),
-                m.scorer("test", *pair),
-                m.by_label,
-            )
-            for m in models
+            retrieve(*m.pools("test", pair), m.scorer("test", *pair), m.by_label) for m in models
         ]
         own = flips["-to-".join(pair)]
         for name, ids in zip(names, (own["first"], own["second"]), strict=True):
@@ -227,6 +223,7 @@ def _page(names: tuple[str, str], flips: dict[str, Any]) -> str:
     return to_page(title, parts)
 
 
-def _example(model: Any, pair: tuple[str, str], retrieved: dict[str, np.ndarray], id: str) -> Any:
-    pools = (model.splits["test"][modality] for modality in pair)
-    return example(*pools, retrieved, model.ids[pair[0]].index(id))
+def _example(
+    model: Embedded, pair: Direction, retrieved: dict[str, np.ndarray], id: str
+) -> Example:
+    return example(*model.pools("test", pair), retrieved, model.ids[pair[0]].index(id))

@@ -34,14 +34,16 @@ def export(run: str, output: Path, depth: int) -> None:
         embedded = read_embeddings(path)
         folder = output / path.parent.name / f"seed{seed}"
         for direction in embedded.directions():
-            pools = [embedded.splits["test"][modality] for modality in direction]
+            queries, gallery = embedded.pools("test", direction)
             ids = [[_token(id) for id in embedded.ids[modality]] for modality in direction]
             stem = "-to-".join(direction)
             lines = _run_lines(embedded, direction, ids, path.parent.name, depth)
             _write(folder / f"{stem}.run", lines)
-            _write(folder / f"{stem}.item.qrels", _qrels_lines(*pools, ids, same_item))
-            if pools[0].labels is not None:
-                _write(folder / f"{stem}.label.qrels", _qrels_lines(*pools, ids, shares_label))
+            by_item = _qrels_lines(queries, gallery, ids, same_item)
+            _write(folder / f"{stem}.item.qrels", by_item)
+            if queries.labels is not None:
+                by_label = _qrels_lines(queries, gallery, ids, shares_label)
+                _write(folder / f"{stem}.label.qrels", by_label)
         print(folder)
 
 

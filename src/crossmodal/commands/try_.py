@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from crossmodal.config.fit import Options
 from crossmodal.config.params import Params, read
 from crossmodal.data.feature import Feature
 from crossmodal.data.feature_file import Ragged
@@ -31,7 +32,14 @@ from crossmodal.workflow.specs import (
     TrainSpec,
 )
 
-SCENES = {"train": 30, "validation": 10, "test": 10, "image_size": 64, "voices": 2, "seed": 0}
+SCENES: Options = {
+    "train": 30,
+    "validation": 10,
+    "test": 10,
+    "image_size": 64,
+    "voices": 2,
+    "seed": 0,
+}
 DATASET, FEATURES, WEIGHTS = Path("data/prepared/trial"), Path("features"), Path("weights")
 MODEL, EMBEDDINGS = Path("models/trial/seed0/model.safetensors"), Path("embeddings.h5")
 

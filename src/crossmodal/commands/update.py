@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from crossmodal.commands.datasets import to_prepare
 from crossmodal.data.prepared import FILES, PREPARED, Item, Prepared, is_prepared
@@ -15,10 +14,10 @@ from crossmodal.io.snapshots import Snapshot
 from crossmodal.learning.method import Run
 from crossmodal.methods._online.bidirectional import Bidirectional
 from crossmodal.models.extractor import Extractor
+from crossmodal.models.fit_facts import Facts, Seen
 from crossmodal.models.model_folder import Fitted, read_model, write_model
 
 COLUMNS = ["pairs", "triplets", "loss", "violating", "seconds"]
-KEPT = ("plugin", "options", "relevance", "seed")  # facts of the fit that stay true
 
 
 class Pairs:
@@ -113,9 +112,15 @@ def update(
     with unfinished_work(output, ["update", triplets, batch_size, start, stop], inputs) as work:
         first_pairs = range(start, stop, batch_size)
         curve = _learn(method, fitted, stream, first_pairs, stop, triplets, work)
-        seen = {"pairs": stop, "ids": _ids(stream, stop)}
-        facts = {name: fitted.facts[name] for name in KEPT} | {"updated": str(folder)}
-        facts["seen"] = fitted.facts.get("seen", {}) | {dataset: seen}
+        seen: Seen = {"pairs": stop, "ids": _ids(stream, stop)}
+        facts: Facts = {
+            "plugin": fitted.facts["plugin"],
+            "options": fitted.facts["options"],
+            "relevance": fitted.facts["relevance"],
+            "seed": fitted.facts["seed"],
+            "updated": str(folder),
+            "seen": fitted.facts.get("seen", {}) | {dataset: seen},
+        }
         write_csv(output / "curve.csv", COLUMNS, [row.values() for row in curve])
         train = Split([], label_matrix([], stream.names, "labels"), fitted.views, stream.names)
         write_model(output, method, facts, train)
@@ -161,15 +166,15 @@ def _online_method(fitted: Fitted, folder: Path) -> Bidirectional:
 
 def _refuse(fitted: Fitted, folder: Path, output: Path, dataset: str) -> None:
     """Refuse an update that is not possible, before anything is written."""
-    if missing := [name for name in KEPT if name not in fitted.facts]:
-        raise CrossmodalError(f"{folder / 'model.json'}: no {missing[0]!r}; train again")
+    if missing := Facts.__required_keys__ - fitted.facts.keys():
+        raise CrossmodalError(f"{folder / 'model.json'}: no {min(missing)!r}; train again")
     if (output / "model.safetensors").exists():
         raise CrossmodalError(f"{output}: holds a model; name a new folder, or remove it first")
     if not is_prepared(dataset):
         raise CrossmodalError(f"{PREPARED / dataset}: not prepared; run `{to_prepare(dataset)}`")
 
 
-def _position(stream: Pairs, facts: dict[str, Any], dataset: str) -> int:
+def _position(stream: Pairs, facts: Facts, dataset: str) -> int:
     """Return the number of the dataset's pairs that the model has seen."""
     seen = facts.get("seen", {}).get(dataset, {"pairs": 0, "ids": _ids(stream, 0)})
     if seen["ids"] != _ids(stream, seen["pairs"]):

@@ -1,5 +1,6 @@
 """Checks of every name and option of params.yaml against what exists."""
 
+from collections.abc import Collection
 from typing import Any, get_args
 
 from crossmodal.config import plugins
@@ -12,7 +13,7 @@ from crossmodal.config.table import TRAINING, Logged, Metric, Table
 from crossmodal.errors import CrossmodalError, unknown
 
 
-def member(value: str, allowed: Any, where: str) -> None:
+def member(value: str, allowed: Collection[str], where: str) -> None:
     """Check that a name exists.
 
     Raises:
@@ -84,9 +85,10 @@ class Checks:
         figure, where = self.params.figures[name], f"figures.{name}"
         for experiment in figure.experiments:
             member(experiment, self.nameable, f"{where}.experiments")
-            numbers = dict.fromkeys(TRAINING, 0) | self.params.fit(experiment).options
-            numbers = [name for name, value in numbers.items() if type(value) in (int, float)]
-            member(figure.x, [*numbers, *self.params.experiments[experiment].facts], f"{where}.x")
+            options = self.params.fit(experiment).options.items()
+            numbers = [name for name, value in options if type(value) in (int, float)]
+            allowed = [*TRAINING, *numbers, *self.params.experiments[experiment].facts]
+            member(figure.x, allowed, f"{where}.x")
         logged = figure.x in TRAINING
         member(figure.y, get_args(Logged if logged else Metric), f"{where}.y")
         if figure.direction:
@@ -110,7 +112,7 @@ class Checks:
                     f"params.yaml: {where}.views.{modality}: {feature!r} describes {described}"
                 )
         if spec.beside:
-            self._check_beside(f"{where}.beside", spec)
+            self._check_beside(f"{where}.beside", spec, spec.beside)
         if spec.published:
             _check_published(spec.published, f"{where}.published")
         self._check_method(name, where)
@@ -141,13 +143,13 @@ class Checks:
         for options in combinations(fit.search):
             plugins.make("methods", fit.plugin, fit.options | options, f"{where}.search")
 
-    def _check_beside(self, where: str, spec: Experiment) -> None:
-        """Whether queries of both experiments are the same."""
-        member(spec.beside, self.params.experiments, where)
-        other = self.params.experiments[spec.beside]
+    def _check_beside(self, where: str, spec: Experiment, name: str) -> None:
+        """Check that queries of both experiments are the same."""
+        member(name, self.params.experiments, where)
+        other = self.params.experiments[name]
         if (other.dataset, set([*other.views][:2])) != (spec.dataset, set([*spec.views][:2])):
             raise CrossmodalError(
-                f"params.yaml: {where}: {spec.beside!r} is on {other.dataset} with other "
+                f"params.yaml: {where}: {name!r} is on {other.dataset} with other "
                 "modalities; name an experiment on the same dataset, with the same two"
             )
 

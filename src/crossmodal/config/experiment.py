@@ -1,10 +1,10 @@
-"""What params.yaml says of experiments."""
+"""Experiments in params.yaml, and groups of them."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from crossmodal.config.fit import Options
+from crossmodal.config.fit import Modality, Options, Values
 from crossmodal.config.grids import combinations, member_name
 from crossmodal.config.published_numbers import Published
 from crossmodal.data.changes import Changes
@@ -12,19 +12,13 @@ from crossmodal.data.split import Relevance
 from crossmodal.errors import CrossmodalError
 from crossmodal.plugin import Count, Strict
 
-Modality = Literal["image", "text", "speech"]
 PublishedColumn = Literal["paper", "table", "dataset", "method", "variant"]
 # a name becomes part of paths, and of Snakemake's regular expressions
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
-Values = dict[str, Annotated[list[Any], Field(min_length=1)]]
 
 
-class Settings(Strict):
-    """What may be said of an experiment, or of several together.
-
-    In labels and published rows, {method} and the modality of a view, for example {image}, stand
-    for the labels of both; in a published row, {method} is the name of the method in the papers.
-    """
+class Common(Strict):
+    """Settings of an experiment, or of several together."""
 
     label: str = Field("", description="Name of the row.")
     dataset: str = Field("", description="A key of `datasets`.")
@@ -64,13 +58,22 @@ class Settings(Strict):
         description="Experiment on the same dataset and views whose results for the same queries "
         "the page of examples shows too.",
     )
-    published: dict[PublishedColumn, str] | None = Field(
-        None, description="The row that is reproduced: columns of published/retrieval.csv."
-    )
     facts: dict[str, float] = Field(
         {},
         description="Numbers that tell the experiment from others, such as the accuracy of its "
         "network, for the x of figures; {name} in a label is the number.",
+    )
+
+
+class Settings(Common):
+    """Settings as params.yaml has them, before labels are filled in.
+
+    In labels and published rows, {method} and the modality of a view, for example {image}, stand
+    for the labels of both; in a published row, {method} is the name of the method in the papers.
+    """
+
+    published: dict[PublishedColumn, str] | None = Field(
+        None, description="The row that is reproduced: columns of published/retrieval.csv."
     )
 
 
@@ -98,7 +101,7 @@ class Group(Settings):
     )
 
 
-class Experiment(Settings):
+class Experiment(Common):
     """One row of a table: a method on a dataset's features; with a grid, one row per combination.
 
     The first two views are retrieved, in both directions; further views only help training.
@@ -112,10 +115,8 @@ class Experiment(Settings):
     published: Published | None = None
 
     def members(self, name: str) -> dict[str, "Experiment"]:
-        """The experiments of its grid by name; itself, called `name`, without one."""
-        return {
-            member_name(name, chosen): self._member(chosen) for chosen in combinations(self.grid)
-        }
+        """Return the experiments of its grid by name; itself, called `name`, without one."""
+        return {member_name(name, each): self._member(each) for each in combinations(self.grid)}
 
     def _member(self, chosen: Options) -> "Experiment":
         source = self.published
@@ -125,25 +126,25 @@ class Experiment(Settings):
         return self.model_copy(update={"grid": grid, "published": source})
 
     def set_by_grid(self) -> Options:
-        """Options of a grid's member that tell it from the other ones."""
+        """Return the options of a grid's member that tell it from the other ones."""
         return {option: values[0] for option, values in self.grid.items()}
 
     def row(self, without: str = "") -> str:
-        """Name of the row, with changes of the dataset and the options set by the grid, but one.
+        """Return the name of the row, with changes of the dataset and options of the grid, but one.
 
         An option stands where the label has its name in braces, else at the end; facts stand there
         alone, and are left out together. What is left out takes the words between its commas along.
         """
         varying = [f"{{{name}}}" for name in (self.facts if without in self.facts else [without])]
         first, *further = self.label.split(", ")
-        kept = [part for part in further if not any(name in part for name in varying)]
-        label, options = ", ".join([first, *kept]), []
-        for fact, value in self.facts.items():
-            label = label.replace(f"{{{fact}}}", "..." if without in self.facts else f"{value:g}")
+        fixed = [part for part in further if not any(name in part for name in varying)]
+        label, options = ", ".join([first, *fixed]), []
+        for fact, number in self.facts.items():
+            label = label.replace(f"{{{fact}}}", "..." if without in self.facts else f"{number:g}")
         for option, value in self.set_by_grid().items():
             if f"{{{option}}}" in label:
-                shown = "..." if option == without else _shown(value)
-                label = label.replace(f"{{{option}}}", shown)
+                text = "..." if option == without else _text(value)
+                label = label.replace(f"{{{option}}}", text)
             elif option != without:
                 options.append(f"{option} {value}")
         changes = [self.changes.label] if self.changes else []
@@ -154,12 +155,12 @@ def _filled(variant: str, chosen: Options) -> str:
     try:
         return variant.format(**chosen)
     except (KeyError, IndexError, ValueError) as error:
-        known = ", ".join(chosen) or "none"
+        options = ", ".join(chosen) or "none"
         raise CrossmodalError(
-            f"published.variant: {variant!r}: {error}; in braces go options of the grid: {known}"
+            f"published.variant: {variant!r}: {error}; in braces go options of the grid: {options}"
         ) from None
 
 
-def _shown(value: Any) -> str:
-    """A value of an option in a label."""
+def _text(value: object) -> str:
+    """Return a value of an option as labels have it."""
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,14 +1,13 @@
-"""What a check of params.yaml finds out of plug-ins, which need not be imported again."""
-
-from typing import Any
+"""Facts of plug-ins from a check of params.yaml, so that they need not be imported again."""
 
 from pydantic import Field
 
+from crossmodal.config.fit import Options
 from crossmodal.plugin import Strict
 
 
 class FeatureFacts(Strict):
-    """What the rules ask of a feature; see `data.feature.Feature`."""
+    """Facts of a feature that the rules ask for; see `data.feature.Feature`."""
 
     modality: str
     shape: str
@@ -22,18 +21,26 @@ class FeatureFacts(Strict):
 
 
 class Facts(Strict):
-    """Answers of all plug-ins that params.yaml names, with its options."""
+    """Answers of all plug-ins that params.yaml names, with its options.
 
-    key: str = Field(description="Hash of params.yaml and of all source that was checked.")
+    Attributes:
+        key: Hash of params.yaml and of all source that was checked.
+        features: Of each entry of `features`.
+        gpu: Plug-in of a method -> whether it can use a GPU.
+        defaults: Section and plug-in, such as 'methods.sam' -> options that have a default.
+        weights: Experiment -> file of its method's weights.
+        random: Experiment -> whether its seed matters.
+        tasks: Experiment -> task of its method.
+        threads: Experiment -> threads of its method.
+        broken: Entry -> why its plug-in cannot be used; of experiments, one of theirs.
+    """
+
+    key: str
     features: dict[str, FeatureFacts]
-    defaults: dict[str, dict[str, Any]] = Field(
-        {}, description="Section and plug-in, such as 'methods.sam' -> options that have a default."
-    )
-    gpu: dict[str, bool] = Field(description="Plug-in of a method -> whether it can use a GPU.")
-    weights: dict[str, str] = Field({}, description="Experiment -> file of its method's weights.")
-    random: dict[str, bool] = Field({}, description="Experiment -> whether its seed matters.")
-    tasks: dict[str, str] = Field({}, description="Experiment -> task of its method.")
-    threads: dict[str, int] = Field({}, description="Experiment -> threads of its method.")
-    broken: dict[str, str] = Field(
-        {}, description="Entry -> why its plug-in cannot be used; of experiments, one of theirs."
-    )
+    gpu: dict[str, bool]
+    defaults: dict[str, Options] = Field(default={})
+    weights: dict[str, str] = Field(default={})
+    random: dict[str, bool] = Field(default={})
+    tasks: dict[str, str] = Field(default={})
+    threads: dict[str, int] = Field(default={})
+    broken: dict[str, str] = Field(default={})

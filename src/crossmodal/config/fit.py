@@ -1,14 +1,16 @@
-"""All that a fit depends on but its data, its seed and the code: its digest says what a run is."""
+"""A fit: all that it depends on but its data, its seed and the code; its digest names a run."""
 
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Literal, TypedDict
 
-from pydantic import BaseModel, PlainSerializer
+from pydantic import BaseModel, Field, PlainSerializer
 
 from crossmodal.data.changes import Changes
 from crossmodal.data.split import Relevance
 from crossmodal.plugin import Strict
 
-Options = dict[str, Any]
+Modality = Literal["image", "text", "speech"]
+Options = dict[str, object]
+Values = dict[str, Annotated[list[object], Field(min_length=1)]]  # of options that vary
 # another label changes no number
 Unlabelled = Annotated[
     Changes | None,
@@ -23,7 +25,7 @@ class Entry(TypedDict):
     options: Options
 
 
-def non_defaults(model: BaseModel) -> dict[str, Any]:
+def non_defaults(model: BaseModel) -> dict[str, object]:
     """Return the fields that differ from their default, as JSON has them."""
     fields = type(model).model_fields
     return {k: v for k, v in model.model_dump().items() if v != fields[k].get_default()}
@@ -44,7 +46,7 @@ class Fit(Strict):
 
     plugin: str
     options: Options
-    search: dict[str, list[Any]]
+    search: Values
     views: dict[str, str]
     relevance: Relevance
     searched_by: Literal["first"] | None = None

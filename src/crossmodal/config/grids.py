@@ -1,19 +1,20 @@
-"""Options with several values: which combinations there are, and what they are called."""
+"""Combinations of options with several values, and their names."""
 
 import itertools
 import json
 import re
-from typing import Any
+
+from crossmodal.config.fit import Options, Values
 
 
-def combinations(values: dict[str, list[Any]]) -> list[dict[str, Any]]:
-    """Every combination of the values; one empty combination without any."""
+def combinations(values: Values) -> list[Options]:
+    """Return every combination of the values; one empty combination without any."""
     return [
         dict(zip(values, chosen, strict=True)) for chosen in itertools.product(*values.values())
     ]
 
 
-def member_name(name: str, options: dict[str, Any]) -> str:
-    """Name of one experiment of a grid: 'sam-0_5-raw' for the values 0.5 and 'raw'."""
+def member_name(name: str, options: Options) -> str:
+    """Return the name of one experiment of a grid: 'sam-0_5-raw' for the values 0.5 and 'raw'."""
     texts = (json.dumps(value).strip('"') for value in options.values())
     return "-".join([name, *(re.sub(r"[^A-Za-z0-9]+", "_", text) for text in texts)])

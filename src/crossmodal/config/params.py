@@ -17,6 +17,8 @@ from crossmodal.config.fit import Entry, non_defaults
 from crossmodal.config.overlays import naming, read_files
 from crossmodal.config.sections import Sections
 from crossmodal.config.yaml_text import refuse_other_types
+from crossmodal.data.dataset import Dataset
+from crossmodal.data.feature import Feature
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import digest, write_text
 from crossmodal.plugin import Strict
@@ -45,8 +47,8 @@ class Params(Sections):
         """Packages that one entry of `features` needs and that are not installed."""
         return [package for package in self.feature_of(name).packages if not find_spec(package)]
 
-    def dataset_of(self, name: str) -> Any:
-        """The dataset of one entry of `datasets`."""
+    def dataset_of(self, name: str) -> Dataset:
+        """Return the dataset of one entry of `datasets`."""
         return self.instance("datasets", name)
 
     def uses_gpu(self, experiment: str) -> bool:
@@ -162,10 +164,8 @@ class Params(Sections):
                 made[kind, name] = self.instance(kind, name)
             except plugins.BrokenPluginError as error:
                 broken[f"{kind}.{name}"] = str(error)
-        asked = {
-            name: {fact: getattr(feature, fact) for fact in FeatureFacts.model_fields}
-            for (kind, name), feature in made.items()
-            if kind == "features"
+        features = {
+            name: _facts_of(feature) for (kind, name), feature in made.items() if kind == "features"
         }
         gpu = {
             self.plugin(kind, name)["plugin"]: method.gpu
@@ -176,7 +176,7 @@ class Params(Sections):
             f"{kind}.{self.plugin(kind, name)['plugin']}": _defaults(plugin.Options)
             for (kind, name), plugin in made.items()
         }
-        return Facts(key=key, features=asked, defaults=defaults, gpu=gpu, broken=broken)
+        return Facts(key=key, features=features, defaults=defaults, gpu=gpu, broken=broken)
 
     def instance(self, kind: str, name: str) -> Any:
         """The plug-in of an entry, made when it is first wanted."""
@@ -188,6 +188,10 @@ class Params(Sections):
 
     def _entries(self) -> Iterator[tuple[str, str]]:
         return ((kind, name) for kind in plugins.BASES for name in getattr(self, kind))
+
+
+def _facts_of(feature: Feature) -> FeatureFacts:
+    return FeatureFacts(**{fact: getattr(feature, fact) for fact in FeatureFacts.model_fields})
 
 
 def _defaults(options: type[Strict]) -> dict[str, Any]:

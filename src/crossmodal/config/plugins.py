@@ -7,15 +7,15 @@ import inspect
 import pkgutil
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import ModuleType
 from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
 
 from crossmodal.errors import CrossmodalError, unknown
-from crossmodal.plugin import Plugin
 
 BASES = {
     "datasets": ("crossmodal.data.dataset", "Dataset"),
@@ -25,18 +25,18 @@ BASES = {
 
 
 def names(kind: str) -> list[str]:
-    """File names of all plug-ins of a kind: 'datasets', 'features' or 'methods'."""
+    """Return the file names of all plug-ins of a kind: 'datasets', 'features' or 'methods'."""
     package = importlib.import_module(f"crossmodal.{kind}")
     return sorted(m.name for m in pkgutil.iter_modules(package.__path__) if _may_be_plugin(m.name))
 
 
 def _may_be_plugin(name: str) -> bool:
-    """What several plug-ins share lies beside them, in files whose names begin with _."""
+    # what several plug-ins share lies beside them
     return not name.startswith("_")
 
 
 def module(kind: str, name: str) -> str:
-    """Name of the module that holds a plug-in."""
+    """Return the name of the module that holds a plug-in."""
     return f"crossmodal.{kind}.{name}"
 
 
@@ -44,19 +44,19 @@ class BrokenPluginError(CrossmodalError):
     """A plug-in's file cannot be imported, or does not define what it must."""
 
 
-def load(kind: str, name: str) -> type[Plugin]:
-    """The class of a plug-in.
+def load(kind: str, name: str) -> type[Any]:
+    """Return the class of a plug-in.
 
     Raises:
         CrossmodalError: If there is no such file.
         BrokenPluginError: If it cannot be imported, or does not define exactly one whole plug-in.
     """
-    found = sys.modules.get(module(kind, name)) if _may_be_plugin(name) else None
-    return _only_plugin(kind, found or _imported(kind, name))
+    imported = sys.modules.get(module(kind, name)) if _may_be_plugin(name) else None
+    return _only_plugin(kind, imported or _imported(kind, name))
 
 
 def _imported(kind: str, name: str) -> ModuleType:
-    """The module that holds a plug-in."""
+    """Import the module that holds a plug-in."""
     if name not in names(kind):
         raise CrossmodalError(f"{kind}: {unknown(name, names(kind))}")
     try:
@@ -69,57 +69,58 @@ def _imported(kind: str, name: str) -> ModuleType:
 
 
 @functools.cache  # a plan makes each plug-in hundreds of times
-def _only_plugin(kind: str, found: ModuleType) -> type:
-    """The one class of a module that is a plug-in, once it is seen to be whole."""
+def _only_plugin(kind: str, imported: ModuleType) -> type:
+    """Return the one class of a module that is a plug-in, after a check that it is complete."""
     where, base_name = BASES[kind]
     base = getattr(importlib.import_module(where), base_name)
     classes = [
         c
-        for _, c in inspect.getmembers(found, inspect.isclass)
-        if issubclass(c, base) and c.__module__ == found.__name__
+        for _, c in inspect.getmembers(imported, inspect.isclass)
+        if issubclass(c, base) and c.__module__ == imported.__name__
     ]
     if len(classes) != 1:
         raise BrokenPluginError(
-            f"{found.__file__}: defines {len(classes)} subclasses of {base.__name__}; need one"
+            f"{imported.__file__}: defines {len(classes)} subclasses of {base.__name__}; need one"
         )
     for defect in _defects(classes[0], base):
         line = inspect.getsourcelines(classes[0])[1]
-        raise BrokenPluginError(f"{found.__file__}, line {line}: {classes[0].__name__} {defect}")
+        raise BrokenPluginError(f"{imported.__file__}, line {line}: {classes[0].__name__} {defect}")
     return classes[0]
 
 
 def _place(kind: str, name: str, error: Exception) -> str:
-    """File and line of a plug-in where its import failed."""
-    file = importlib.util.find_spec(module(kind, name)).origin
+    """Return file and line of a plug-in where its import failed."""
+    spec = importlib.util.find_spec(module(kind, name))
+    file = spec.origin if spec else None
     lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == file]
     line = error.lineno if isinstance(error, SyntaxError) else lines[-1] if lines else 1
     return f"{file}, line {line}"
 
 
 def _defects(plugin: type, base: type) -> Iterator[str]:
-    """What a plug-in lacks, or says of itself that cannot be."""
+    """Yield what a plug-in lacks, and attributes of it that are not allowed."""
     if missing := sorted(getattr(plugin, "__abstractmethods__", ())):
         yield f"does not define {', '.join(missing)}"
     parameters = inspect.signature(plugin).parameters.values()
     if all(parameter.kind is not parameter.VAR_KEYWORD for parameter in parameters):
         yield "has an __init__; describe its options in a class `Options(Strict)` inside of it"
     for name, hint in get_type_hints(base).items():
-        said = getattr(plugin, name, None)
+        value = getattr(plugin, name, None)
         (allowed,) = get_args(hint) if get_origin(hint) is ClassVar else (hint,)
-        if get_origin(allowed) is Literal and isinstance(said, str):
-            if said not in get_args(allowed):
-                yield f"has {name} = {said!r}; allowed: {', '.join(get_args(allowed))}"
-        elif get_origin(allowed) is Literal and said is None:
+        if get_origin(allowed) is Literal and isinstance(value, str):
+            if value not in get_args(allowed):
+                yield f"has {name} = {value!r}; allowed: {', '.join(get_args(allowed))}"
+        elif get_origin(allowed) is Literal and value is None:
             yield f"has no {name}; allowed: {', '.join(get_args(allowed))}"
 
 
 def summary(plugin: type) -> str:
-    """First line of the file that defines a plug-in."""
+    """Return the first line of the file that defines a plug-in."""
     return (inspect.getdoc(inspect.getmodule(plugin)) or "").partition("\n")[0]
 
 
-def make(kind: str, name: str, options: dict[str, Any], where: str) -> Any:
-    """An instance of a plug-in, with its options checked.
+def make(kind: str, name: str, options: Mapping[str, object], where: str) -> Any:
+    """Return an instance of a plug-in, with its options checked.
 
     Args:
         kind: 'datasets', 'features' or 'methods'.
@@ -140,27 +141,27 @@ def make(kind: str, name: str, options: dict[str, Any], where: str) -> Any:
 
 
 def explain(error: ValidationError, schema: type[BaseModel], where: str = "") -> str:
-    """Every finding of a validation as one line: key path, what was found, what is allowed."""
-    return "\n".join(_explain_one(finding, schema, where) for finding in error.errors())
+    """Return a line for each error of a validation: key path, value, and what is allowed."""
+    return "\n".join(_explain_one(each, schema, where) for each in error.errors())
 
 
-def _explain_one(finding: Any, schema: type[BaseModel], where: str) -> str:
+def _explain_one(finding: ErrorDetails, schema: type[BaseModel], where: str) -> str:
     path = ".".join(filter(None, [where, *map(str, finding["loc"])]))
     if finding["type"] == "extra_forbidden":
-        known = ", ".join(_keys(schema, finding["loc"][:-1])) or "no key"
-        return f"params.yaml: {path}: unknown key; allowed here: {known}"
+        allowed = ", ".join(_keys(schema, finding["loc"][:-1])) or "no key"
+        return f"params.yaml: {path}: unknown key; allowed here: {allowed}"
     if finding["type"] == "missing":
         return f"params.yaml: {path}: this key is missing; add it"
     if finding["type"] == "value_error":
         return f"params.yaml: {path}: {finding['ctx']['error']}"
-    found = finding["input"]
+    value = finding["input"]
     # YAML reads 1e-3, without a point, as text
-    hint = "; write 1e-3 as 0.001" if finding["type"] == "float_type" and "e" in str(found) else ""
-    return f"params.yaml: {path}: {finding['msg']}, but it is {found!r}{hint}"
+    hint = "; write 1e-3 as 0.001" if finding["type"] == "float_type" and "e" in str(value) else ""
+    return f"params.yaml: {path}: {finding['msg']}, but it is {value!r}{hint}"
 
 
 def _keys(schema: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
-    """Keys of the model at a location of a schema: models inside of models and of dicts."""
+    """Return the keys of the model at a location of a schema, inside of models and of dicts."""
     for step in location:
         field = _named(schema).get(str(step))
         inner = field.annotation if field else schema
@@ -171,5 +172,5 @@ def _keys(schema: type[BaseModel], location: tuple[int | str, ...]) -> list[str]
 
 
 def _named(schema: type[BaseModel]) -> dict[str, FieldInfo]:
-    """Fields of a model by their names in params.yaml."""
+    """Return the fields of a model by their names in params.yaml."""
     return {field.alias or name: field for name, field in schema.model_fields.items()}

@@ -8,12 +8,12 @@ from typing import NamedTuple
 from crossmodal.errors import CrossmodalError
 from crossmodal.plugin import Strict
 
-Key = tuple[str, str, str, str, str]
+Key = tuple[str, ...]  # paper, table, dataset, method, variant
 Place = tuple[str, str]  # direction, metric
 
 
 class Published(Strict):
-    """Which published row stands next to a reproduced one: columns of published/retrieval.csv."""
+    """A published row: columns of published/retrieval.csv."""
 
     paper: str
     table: str
@@ -23,7 +23,7 @@ class Published(Strict):
 
 
 class Number(NamedTuple):
-    """A published number, and what must be known to read it, or nothing."""
+    """A published number, with a note for its reader or an empty one."""
 
     value: float
     note: str
@@ -31,34 +31,34 @@ class Number(NamedTuple):
 
 @functools.cache
 def _rows() -> dict[Key, dict[Place, Number]]:
-    """Numbers by (paper, table, dataset, method, variant), then by place."""
-    found: dict[Key, dict[Place, Number]] = {}
+    """Return the numbers by key, then by place."""
+    rows: dict[Key, dict[Place, Number]] = {}
     text = (files("crossmodal") / "published" / "retrieval.csv").read_text(encoding="utf-8")
     for row in csv.DictReader(text.splitlines()):
         if row["value"]:
             key = tuple(row[c] for c in ("paper", "table", "dataset", "method", "variant"))
             number = Number(float(row["value"]), row["note"])
-            found.setdefault(key, {})[row["direction"], row["metric"]] = number
-    return found
+            rows.setdefault(key, {})[row["direction"], row["metric"]] = number
+    return rows
 
 
 def papers() -> list[str]:
-    """Names of the papers."""
+    """Return the names of the papers."""
     return list(dict.fromkeys(key[0] for key in _rows()))
 
 
 def published_numbers(source: Published) -> dict[Place, Number]:
-    """Published numbers of one row of one table, by (direction, metric).
+    """Return the published numbers of one row of one table, by (direction, metric).
 
     Raises:
         CrossmodalError: If no such row was published; the message lists what there is.
     """
     key = (source.paper, source.table, source.dataset, source.method, source.variant)
     for depth, value in enumerate(key):
-        known = dict.fromkeys(k[depth] for k in _rows() if k[:depth] == key[:depth])
-        if value not in known:
+        values = dict.fromkeys(k[depth] for k in _rows() if k[:depth] == key[:depth])
+        if value not in values:
             raise CrossmodalError(
                 f"no row {' / '.join(key)} in published/retrieval.csv: {value!r} is unknown; "
-                f"there are: {', '.join(map(repr, known))}"
+                f"there are: {', '.join(map(repr, values))}"
             )
     return _rows()[key]

@@ -84,8 +84,9 @@ class Sections(Strict):
                 self._layers |= dict.fromkeys(names, layers)
                 named[name] = names
             named[group] = [member for name in members for member in named[name]]
-        for shown in (*self.tables.values(), *self.figures.values()):
-            shown.experiments = [m for name in shown.experiments for m in named.get(name, [name])]
+        entries: list[Table | Figure] = [*self.tables.values(), *self.figures.values()]
+        for entry in entries:
+            entry.experiments = [m for name in entry.experiments for m in named.get(name, [name])]
         return self
 
     def _experiment(self, layers: Layers) -> Experiment:
@@ -129,7 +130,7 @@ class Sections(Strict):
         return Fit(
             **method,
             search=spec.search,
-            views={**spec.views},
+            views=dict(spec.views.items()),
             relevance=spec.relevance,
             searched_by="first" if first else None,
             changes=spec.changes,

@@ -58,10 +58,16 @@ class Embedded:
         """Return query and gallery of both directions."""
         return directions(list(self.ids))
 
+    def pools(self, split: str, direction: Direction) -> tuple[Pool, Pool]:
+        """Return queries and gallery of a split."""
+        query, gallery = direction
+        return self.splits[split][query], self.splits[split][gallery]
+
     def scorer(self, split: str, query: str, gallery: str) -> ScoreRows:
         """Return a function of rows: scores (rows, n) of queries against a gallery."""
-        queries, documents = (self.splits[split][m].embeddings for m in (query, gallery))
-        return lambda rows: score(self.method, queries[rows], documents, (query, gallery))
+        direction = query, gallery
+        queries, documents = (pool.embeddings for pool in self.pools(split, direction))
+        return lambda rows: score(self.method, queries[rows], documents, direction)
 
 
 def write_embeddings(

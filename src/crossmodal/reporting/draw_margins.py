@@ -41,7 +41,7 @@ def draw_margins(spec: Margins, output: Path, inputs: list[Path]) -> Points:
         if name.startswith(PREFIX)
     }
     categories = list(dict.fromkeys(name for pair in pairs for name in pair))
-    with plt.rc_context(STYLE):
+    with plt.style.context(STYLE):
         height = -(-(1 + len(categories)) // COLUMNS)
         figure, areas = plt.subplots(
             height, COLUMNS, figsize=(3.2 * COLUMNS, 2.4 * height), layout="constrained"

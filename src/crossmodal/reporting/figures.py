@@ -15,11 +15,12 @@ matplotlib.use("svg")
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.rcsetup import cycler
 
 from crossmodal.io.files import replacing
 
 Points = tuple[list[str], Iterable[Iterable[object]]]  # columns and rows of what is drawn
-DASHES = matplotlib.cycler(linestyle=["-", ":", "-."])  # all colours, then all of them dotted
+DASHES = cycler(linestyle=["-", ":", "-."])  # all colours, then all of them dotted
 STYLE = {
     "svg.fonttype": "none",
     "svg.hashsalt": "crossmodal",
@@ -28,7 +29,7 @@ STYLE = {
     "axes.spines.right": False,
     "axes.grid": True,
     "grid.alpha": 0.3,
-    "axes.prop_cycle": DASHES * matplotlib.cycler(color=plt.cm.tab10.colors),
+    "axes.prop_cycle": DASHES * cycler(color=matplotlib.color_sequences["tab10"]),
 }
 FEW = 12  # points, of which each has an error bar
 TITLE_CHARACTERS = 44  # more on a line reach the legend, or leave a narrow figure
@@ -92,7 +93,7 @@ def draw_forest(path: Path, bars: list[Bar], title: str) -> None:
         bars: What to draw, from the top; equal kinds have one colour and an entry in the legend.
         title: Below the figure.
     """
-    with plt.rc_context(STYLE):
+    with plt.style.context(STYLE):
         height = 1.5 + 0.25 * len(bars)
         figure, area = plt.subplots(figsize=(10.0, height), layout="constrained")
         for colour, kind in enumerate(sorted({bar.kind for bar in bars})):
@@ -100,8 +101,15 @@ def draw_forest(path: Path, bars: list[Bar], title: str) -> None:
             values = np.array([[bar.value, *bar.interval] for bar, _ in own])
             halves = np.abs(values[:, 1:].T - values[:, 0])
             places = [place for _, place in own]
-            style = {"fmt": "o", "capsize": 2, "color": f"C{colour}"}
-            area.errorbar(values[:, 0], places, xerr=halves, label=kind, **style)
+            area.errorbar(
+                values[:, 0],
+                places,
+                xerr=halves,
+                label=kind,
+                fmt="o",
+                capsize=2,
+                color=f"C{colour}",
+            )
         area.axvline(0, color="black", linewidth=0.8)
         area.set_yticks(range(len(bars)), [bar.label for bar in bars])
         area.set(xlabel=title, ylim=(max(len(bars), 1) - 0.5, -0.5))
@@ -118,11 +126,12 @@ def draw_points(path: Path, groups: dict[str, Group], title: str) -> None:
         groups: What to draw, by its name in the legend.
         title: Above the figure.
     """
-    with plt.rc_context(STYLE):
+    with plt.style.context(STYLE):
         figure, area = plt.subplots(figsize=(8.0, 5.0), layout="constrained")
         for label, group in groups.items():
             colour = plt.cm.tab20(group.colour % 20)
-            area.scatter(*group.points.T, s=18, marker=group.marker, color=colour, label=label)
+            x, y = group.points.T
+            area.scatter(x, y, s=18, marker=group.marker, color=colour, label=label)
         area.set(title=fill(title, TITLE_CHARACTERS), xticks=[], yticks=[])
         figure.legend(loc="outside right upper")
         save(figure, path)
@@ -140,7 +149,7 @@ def draw_lines(
         axes: Labels of the x and y axis.
         logarithmic: Whether x is; each position then has its tick.
     """
-    with plt.rc_context(STYLE):
+    with plt.style.context(STYLE):
         height = max(4.0, 0.25 * len(lines))  # of the legend
         figure, area = plt.subplots(figsize=(8.0, height), layout="constrained")
         for line in lines:
@@ -170,7 +179,7 @@ def draw_panels(
         logarithmic: See `draw_lines`.
         shared: Whether all panels have one y axis.
     """
-    with plt.rc_context(STYLE):
+    with plt.style.context(STYLE):
         labels = dict.fromkeys(line.label for lines in panels.values() for line in lines)
         looks = dict(zip(labels, itertools.cycle(plt.rcParams["axes.prop_cycle"]), strict=False))
         size = (3.0 + 4.0 * len(panels), max(4.0, 0.25 * len(labels)))
@@ -183,10 +192,9 @@ def draw_panels(
             _name_positions(area, lines, logarithmic)
             area.set(title=heading, xlabel=axes[0])
         areas.flat[0].set_ylabel(axes[1])
-        found = [area.get_legend_handles_labels() for area in areas.flat]
-        handles = {label: handle for pair in found for handle, label in zip(*pair, strict=True)}
-        shown = [handles[label] for label in labels]
-        figure.legend(shown, labels, loc="outside right upper")
+        entries = [area.get_legend_handles_labels() for area in areas.flat]
+        handles = {label: handle for pair in entries for handle, label in zip(*pair, strict=True)}
+        figure.legend([handles[label] for label in labels], list(labels), loc="outside right upper")
         figure.suptitle(fill(title, TITLE_CHARACTERS * len(panels)))
         save(figure, path)
 
@@ -224,7 +232,7 @@ def draw_matrix(path: Path, values: np.ndarray, title: str, axes: tuple[str, str
         title: Above the figure.
         axes: Labels of the columns and of the rows.
     """
-    with plt.rc_context(STYLE | {"axes.grid": False}):
+    with plt.style.context(STYLE | {"axes.grid": False}):
         figure, area = plt.subplots(figsize=(5.0, 4.4), layout="constrained")
         figure.colorbar(area.imshow(values, interpolation="nearest"))
         area.set(title=fill(title, TITLE_CHARACTERS), xlabel=axes[0], ylabel=axes[1])

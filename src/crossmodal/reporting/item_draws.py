@@ -1,5 +1,6 @@
 """Bootstrap draws of all numbers of runs on the same test items."""
 
+import functools
 from collections.abc import Mapping
 from typing import TypeVar
 
@@ -61,7 +62,7 @@ def of_both(draws: Draws, directions: list[str]) -> Draws:
     }
     recalls = [(d, f"R@{k}") for d in directions for k in RECALL_DEPTHS]
     if all(place in draws for place in recalls):
-        both["both", "rsum"] = sum(draws[place] for place in recalls)
+        both["both", "rsum"] = functools.reduce(np.add, (draws[place] for place in recalls))
     return both
 
 

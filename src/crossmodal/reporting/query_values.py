@@ -37,9 +37,9 @@ class QueryValues:
 
     def metrics(self) -> dict[str, np.ndarray]:
         """Return the values (q,) whose means tables show, under the names of tables."""
-        shown = {f"m{name}": self.values[name] for name in PRECISIONS if name in self.values}
-        shown |= {name: 100 * self.values[name] for name in RECALLS if name in self.values}
-        return shown | ({"MeanR": self.values[RANK]} if RANK in self.values else {})
+        means = {f"m{name}": self.values[name] for name in PRECISIONS if name in self.values}
+        means |= {name: 100 * self.values[name] for name in RECALLS if name in self.values}
+        return means | ({"MeanR": self.values[RANK]} if RANK in self.values else {})
 
 
 def write_query_values(path: Path, directions: Mapping[str, QueryValues]) -> None:
@@ -49,14 +49,14 @@ def write_query_values(path: Path, directions: Mapping[str, QueryValues]) -> Non
         path: The file, *.npz.
         directions: By name; their average precisions, recalls and ranks are written.
     """
-    arrays = {}
+    arrays: dict[str, np.ndarray] = {}
     for direction, queries in directions.items():
         arrays |= {f"{direction}/{IDS}": queries.ids, f"{direction}/{ITEMS}": queries.items}
         for name in (*PRECISIONS, *RECALLS, RANK):
             if name in queries.values:
                 arrays[f"{direction}/{name}"] = queries.values[name].astype(np.float32)
     with replacing(path) as temporary:
-        np.savez_compressed(temporary, **arrays)
+        np.savez_compressed(temporary, allow_pickle=False, **arrays)
 
 
 def read_query_values(path: Path) -> dict[str, QueryValues]:

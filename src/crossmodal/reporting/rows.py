@@ -1,6 +1,6 @@
 """Rows of tables: published next to reproduced numbers, from the metrics of runs."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress
 from statistics import mean, stdev
@@ -136,7 +136,8 @@ def make_rows(
         draws: Bootstrap draws by experiment and seed, in the order of its runs, where all its runs
             have some.
     """
-    rows, controls = [], {}
+    rows: list[Row] = []
+    controls: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for name in table.experiments:
         spec = experiments[name]
         if name not in runs:
@@ -213,7 +214,7 @@ def _published_cells(source: Published) -> dict[Place, Number]:
 
 def _cite(table: Table, label: str, source: Published) -> Row:
     """A published row without a reproduced one."""
-    cells = {
+    cells: dict[Place, Cell] = {
         (direction, metric): Cell(metric, number.value, [], number.note)
         for (direction, metric), number in _published_cells(source).items()
         if metric in table.metrics
@@ -221,7 +222,7 @@ def _cite(table: Table, label: str, source: Published) -> Row:
     return Row("", label, source.dataset, cells)
 
 
-def metrics_of(run: dict[str, Any], wanted: list[str]) -> dict[str, dict[str, float]]:
+def metrics_of(run: dict[str, Any], wanted: Sequence[str]) -> dict[str, dict[str, float]]:
     """Metrics of a run on the test split by direction; what has no direction is under `both`.
 
     Args:

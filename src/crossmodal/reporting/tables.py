@@ -131,15 +131,16 @@ def best(rows: list[Row], place: Place) -> set[str]:
 
 def _untold(cells: dict[str, Cell], lower: bool) -> set[str]:
     """Return the best number of a column, and those that are not told from it."""
-    first = (min if lower else max)(cells, key=lambda name: cells[name].reproduced)
+    values = {name: c.reproduced for name, c in cells.items() if c.reproduced is not None}
+    first = (min if lower else max)(values, key=values.__getitem__)
     differences = {
         name: difference(cells[first].estimate, cell.estimate)
         for name, cell in cells.items()
         if name != first and comparable(cells[first].estimate, cell.estimate)
     }
     worse = holm({n: d.p for n, d in differences.items() if (d.value < 0) == lower})
-    shown = {name: cell.show(cell.reproduced) for name, cell in cells.items()}
-    untested = {n for n in cells if n not in differences and shown[n] != shown[first]}
+    texts = {name: cell.show(cell.reproduced) for name, cell in cells.items()}
+    untested = {n for n in cells if n not in differences and texts[n] != texts[first]}
     return {*cells} - worse - untested
 
 

@@ -43,17 +43,17 @@ def evaluate(spec: EvaluateSpec, output: Path, embeddings: Path, seed: int) -> N
     bounds: dict[str, dict[str, dict[str, float]]] = {}
     for direction in embedded.directions():
         key = "-to-".join(direction)
-        pools = [embedded.splits["test"][modality] for modality in direction]
+        queries, gallery = embedded.pools("test", direction)
         validation[key] = summary(*_measure(embedded, "validation", direction))
-        scopes = [scope for scope in SCOPES if scope <= len(pools[1])]
+        scopes = [scope for scope in SCOPES if scope <= len(gallery)]
         values, documents = _measure(embedded, "test", direction, scopes)
         test[key] = summary(values, documents)
         precision[key] = dict(zip(scopes, values["precision"].mean(axis=0).tolist(), strict=True))
         share[key] = float(values["relevant"].mean() / documents)
-        spread[key] = spread_of_chance(*pools, values["relevant"])
+        spread[key] = spread_of_chance(queries, gallery, values["relevant"])
         ids = np.array(embedded.ids[direction[0]])
-        per_direction[key] = QueryValues(ids, pools[0].items, values)
-        for scorer, metrics in controls(*pools, seed).items():
+        per_direction[key] = QueryValues(ids, queries.items, values)
+        for scorer, metrics in controls(queries, gallery, seed).items():
             bounds.setdefault(scorer, {})[key] = metrics
     result = {
         "model": embedded.facts,
@@ -63,7 +63,7 @@ def evaluate(spec: EvaluateSpec, output: Path, embeddings: Path, seed: int) -> N
         "precision_scope": precision,
         "precision_by_chance": share,
         "controls": {scorer: summarise(metrics) for scorer, metrics in bounds.items()},
-        "test_items": len(np.unique(pools[0].items)),
+        "test_items": len(np.unique(queries.items)),
         "spread_of_chance": spread,
     }
     write_query_values(output.with_suffix(SUFFIX), per_direction)
@@ -74,7 +74,7 @@ def _measure(
     embedded: Embedded, split: str, direction: Direction, scopes: Sequence[int] = ()
 ) -> tuple[dict[str, np.ndarray], int]:
     """Return the values of each query of one direction, and the number of documents."""
-    queries, gallery = (embedded.splits[split][modality] for modality in direction)
+    queries, gallery = embedded.pools(split, direction)
     scorer = embedded.scorer(split, *direction)
     return per_query(queries, gallery, scorer, scopes=scopes), len(gallery)
 

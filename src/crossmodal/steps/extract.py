@@ -118,7 +118,7 @@ def _check_shape(where: str, shape: Shape, chunk: np.ndarray | list[np.ndarray])
 
 def _slice(sources: dict[str, FeatureFile], span: slice) -> dict[str, FeatureFile]:
     return {
-        name: FeatureFile(s.ids[span], s.items[span], s.features[span], s.meta)
+        name: FeatureFile(s.ids[span], s.items[span], s.vectors()[span], s.meta)
         for name, s in sources.items()
     }
 

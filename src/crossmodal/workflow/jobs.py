@@ -169,7 +169,7 @@ class Jobs(FitJobs):
             seeds=[*self.params.seeds_of(name)],
             dataset=spec.dataset,
             method=self.params.fit(name).plugin,
-            views={**spec.views},
+            views=dict(spec.views.items()),
         )
 
     def _beside(self, name: str) -> list[str]:

@@ -130,7 +130,7 @@ class TabulateSpec(Spec):
     deterministic: list[str]
     departures: list[str]
     figures: dict[str, str]
-    failed: dict[str, str] = Field({})
+    failed: dict[str, str] = Field(default={})
 
 
 class Claimed(Strict):
