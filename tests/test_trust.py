@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 import torch
 
+from crossmodal.commands.compare import _dataset as compared_dataset
+from crossmodal.commands.export import export
 from crossmodal.commands.why import why
 from crossmodal.config import plugins
 from crossmodal.data.feature_file import write_features
@@ -26,7 +28,7 @@ from crossmodal.errors import CrossmodalError
 from crossmodal.io import hdf5
 from crossmodal.io.archives import Archive
 from crossmodal.io.bundles import small_files, write_bundle
-from crossmodal.io.files import read_json, sha256, write_json
+from crossmodal.io.files import read_json, sha256, write_csv, write_json, write_text
 from crossmodal.io.first_use import RECORD, check_or_record
 from crossmodal.io.hub import Model as HubModel
 from crossmodal.io.hub import model_of, pack
@@ -36,11 +38,29 @@ from crossmodal.models.embedding_file import read_embeddings
 from crossmodal.models.extractor import Extractor
 from crossmodal.models.model import load
 from crossmodal.models.model_folder import write_model
+from crossmodal.reporting.query_values import read_query_values
+from crossmodal.reporting.rows import CONTROLS
 from crossmodal.search.index import read_rows
+from crossmodal.steps.average_curves import average_curves
+from crossmodal.steps.merge import COLUMNS as MERGED
+from crossmodal.steps.merge import merge
+from crossmodal.steps.tabulate import tabulate
 from crossmodal.workflow import records, sharing
 from crossmodal.workflow.carrier import CARRIER, name_of
 from crossmodal.workflow.listings import _files as read_listing
+from crossmodal.workflow.report_specs import TabulateSpec
 
+VIEWS = {"image": "pixels", "text": "words"}
+TOY = {"label": "CCA", "dataset": "toy", "views": VIEWS, "relevance": "category", "method": "cca"}
+TABLE = TabulateSpec(
+    table={"title": "Toy", "experiments": ["toy"], "metrics": ["mAP"]},
+    experiments={"toy": TOY},
+    deterministic=[],
+    departures=[],
+    figures={},
+    code="0123",
+)
+OPTIONS = {"dims": 2, "ridge": 0.1, "power": 1.0}  # of CCA
 SECRET = "secret.json"
 NAMES = {
     "up": f"../outside/{SECRET}",
@@ -184,10 +204,9 @@ def fit():
     meta = {"extractor": made, "sources": {}, "mean": [0.5, 1.5]}
     views = {m: View(rng.random((9, 3)), items, ids, meta) for m in ("image", "text")}
     split = Split(ids, np.zeros((9, 1), bool), views, ("dog",))
-    options = {"dims": 2, "ridge": 0.1, "power": 1.0}
-    method = plugins.make("methods", "cca", options, "options")
+    method = plugins.make("methods", "cca", OPTIONS, "options")
     method.fit(split, split, Run(seed=0))
-    write_model(Path("model"), method, {"plugin": "cca", "options": options}, split)
+    write_model(Path("model"), method, {"plugin": "cca", "options": OPTIONS}, split)
     return read_json(Path("model/model.json"))
 
 
@@ -234,6 +253,62 @@ def read_embedding_file(name):
             file.create_group(f"{split}/text")
     with pytest.raises(CrossmodalError):
         read_embeddings(Path("a.h5"))
+
+
+def read_modalities(name):
+    path = Path("embeddings/toy/seed0.h5")
+    path.parent.mkdir(parents=True)
+    modalities = [name.replace("\0", "") or "b", "text"]
+    with hdf5.create(path) as file:
+        hdf5.describe(file, "model", json.dumps({"plugin": "cca", "options": OPTIONS}))
+        hdf5.describe(file, "modalities", json.dumps(modalities))
+        for pool in (file.create_group(f"{s}/{m}") for s in EMBEDDED for m in modalities):
+            hdf5.store(pool, "embeddings", np.ones((1, 2), np.float32))
+            hdf5.store(pool, "items", np.zeros(1, int))
+            hdf5.store_strings(pool, "ids", ["a"])
+    refused(export, "toy", Path("out"), 10)
+    assert {p.parent for p in Path().rglob("*.run")} <= {Path("out/toy/seed0")}
+
+
+def read_dataset_of_embeddings(name):
+    with hdf5.create(Path("a.h5")) as file:
+        made = {"inputs": {name.replace(SECRET, "items.csv"): ""}}
+        hdf5.describe(file, "made", json.dumps(made))
+    with pytest.raises(CrossmodalError):
+        compared_dataset(Path("a.h5")).split("test")
+
+
+def read_values_per_query(name):
+    rows = {"ids": np.array([name]), "items": np.zeros(1, int), "AP": np.ones(1, np.float32)}
+    for keys in ((name, "text-to-image"), ("image-to-text", name)):
+        np.savez("a.npz", **{f"{key}/{field}": rows[field] for key in keys for field in rows})
+        with pytest.raises(CrossmodalError):
+            read_query_values(Path("a.npz"))
+    np.savez("a.npz", **{"image-to-text/ids": np.array([{"a": name}], object)})
+    with pytest.raises(CrossmodalError):
+        read_query_values(Path("a.npz"))
+
+
+def read_metrics(name):
+    path = Path("results/runs/toy/seed0.json")
+    numbers = {name: {name: 0.5}, "both": {"rsum": 1.0}}
+    run = {"test": numbers, "controls": dict.fromkeys(CONTROLS, numbers)}
+    run["model"] = {"plugin": name, "options": {name: name}, "validation": 0.5, "remarks": [name]}
+    run |= {"precision_scope": {name: {"1": 0.5}}, "precision_by_chance": {name: 0.5}}
+    write_json(path, run)
+    write_csv(Path("models/toy/seed0/curve.csv"), [name.replace("\0", "")], [["1"]])
+    with suppress(CrossmodalError, KeyError, ValueError):
+        average_curves(Path("learning.csv"), Path("precision.csv"), [path], Path("models"))
+    with suppress(CrossmodalError, KeyError, ValueError):
+        tabulate(TABLE, Path("toy.md"), Path("toy.csv"), [path])
+
+
+def read_numbers_of_tables(name):
+    table = Path("results/tables/toy.md")
+    write_text(table, name)
+    row = dict.fromkeys(MERGED, name) | {"reproduced": "0.5"}
+    write_csv(table.with_suffix(".csv"), [*row], [row.values()])
+    refused(merge, Path("all.md"), Path("metrics.json"), [table])
 
 
 def read_index(name):

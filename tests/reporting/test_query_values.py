@@ -30,9 +30,43 @@ def test_query_values_of_five_captions_are_compact(rng, tmp_path):
     values |= {"rank": rng.integers(1, 1000, queries).astype(float)}
     ids = np.array([f"{item:010d}#{item % 5}" for item in range(queries)])
     path = tmp_path / "seed0.npz"
-    write_query_values(path, {"a-to-b": QueryValues(ids, np.arange(queries) // 5, values)})
-    assert path.stat().st_size < 50_000
+    both = QueryValues(ids, np.arange(queries) // 5, values)
+    write_query_values(path, {"a-to-b": both, "b-to-a": both})
+    assert path.stat().st_size < 2 * 50_000
     assert (read_query_values(path)["a-to-b"].values["rank"] == values["rank"]).all()
+
+
+ROWS = {"ids": np.array(["a", "b"]), "items": np.arange(2), "AP": np.ones(2, np.float32)}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"AP": np.ones(3, np.float32)},
+        {"AP": np.array(["1", "2"])},
+        {"AP": np.array([1, 2], "M8[s]")},
+        {"items": np.array(0)},
+        {"items": np.ones(2)},
+        {"ids": np.array([{}, {}])},
+        dict.fromkeys(ROWS, np.arange(0)),
+    ],
+    ids=["length", "text", "dates", "scalar", "fractions", "pickles", "none"],
+)
+def test_query_values_of_another_shape_are_refused(tmp_path, change):
+    path = tmp_path / "seed0.npz"
+    arrays = {f"{d}/{n}": v for d in ("a-to-b", "b-to-a") for n, v in (ROWS | change).items()}
+    np.savez(path, **arrays)
+    with pytest.raises(CrossmodalError, match=r"seed0\.npz: corrupt.*delete it"):
+        read_query_values(path)
+
+
+def test_query_values_that_expand_without_end_are_refused(tmp_path, monkeypatch):
+    path = tmp_path / "seed0.npz"
+    rows = QueryValues(ROWS["ids"], ROWS["items"], {"AP": ROWS["AP"]})
+    write_query_values(path, {"a-to-b": rows, "b-to-a": rows})
+    monkeypatch.setattr("crossmodal.reporting.query_values.LARGEST", 800)
+    with pytest.raises(CrossmodalError, match=r"seed0\.npz: corrupt.*bytes of values"):
+        read_query_values(path)
 
 
 def test_query_values_cut_short_are_refused(run_toy):

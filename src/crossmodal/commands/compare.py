@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from crossmodal.commands.why import provenance_of
 from crossmodal.config.params import Params, read
 from crossmodal.config.published_numbers import Place
-from crossmodal.data.prepared import Prepared
+from crossmodal.data.prepared import PREPARED, Prepared
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import write_text
+from crossmodal.io.relative_names import inside
 from crossmodal.io.text_table import print_table
 from crossmodal.learning.method import Direction
 from crossmodal.models.embedding_file import Embedded, read_embeddings
@@ -84,7 +86,7 @@ def compare(
     else:
         _print(names, lines, flips)
     if page:
-        write_text(page, _page(names, flips))
+        write_text(page, _page(names, runs, flips))
 
 
 def _check(names: tuple[str, str], runs: list[Seeds]) -> None:
@@ -199,12 +201,13 @@ def _print(names: tuple[str, str], lines: list[Line], flips: dict[str, Any]) -> 
         print(f"{direction}: queries with {own['metric']} above a half in one run alone: {counts}")
 
 
-def _page(names: tuple[str, str], flips: dict[str, Any]) -> str:
+def _page(names: tuple[str, str], runs: list[Seeds], flips: dict[str, Any]) -> str:
     """Return the queries that flip, with the results of a seed of each run."""
-    models = [read_embeddings(next(iter(run_files(name, EMBEDDINGS).values()))) for name in names]
-    inputs = models[0].facts["made"]["inputs"]
-    folder = next(path.parent for path in map(Path, inputs) if path.name == "items.csv")
-    showing, title = Showing(Prepared(folder)), " against ".join(names)
+    paths = [next(iter(run_files(name, EMBEDDINGS).values())) for name in names]
+    models = [read_embeddings(path) for path in paths]
+    for path, model, seeds in zip(paths, models, runs, strict=True):
+        _check_queries(path, model, next(iter(seeds.values())))
+    showing, title = Showing(_dataset(paths[0])), " against ".join(names)
     rule = RULES[models[0].facts["relevance"] if models[0].by_label else "item"]
     parts = [f"<h1>{escape(title)}</h1>", f"<p>{rule}</p>"]
     for pair in models[0].directions():
@@ -221,6 +224,19 @@ def _page(names: tuple[str, str], flips: dict[str, Any]) -> str:
             heading = f"{own['metric']} above a half by {escape(name)} alone: {len(ids)} queries"
             parts += [f"<h2>{' to '.join(pair)}</h2><h3>{heading}</h3>", to_table(rows)]
     return to_page(title, parts)
+
+
+def _check_queries(path: Path, model: Embedded, values: dict[str, QueryValues]) -> None:
+    embedded = {"-to-".join(pair): model.ids[pair[0]] for pair in model.directions()}
+    if embedded != {direction: queries.ids.tolist() for direction, queries in values.items()}:
+        raise CrossmodalError(f"{path}: not of the queries of its metrics; evaluate the run again")
+
+
+def _dataset(embeddings: Path) -> Prepared:
+    """Return the dataset of the project whose test split was embedded."""
+    inputs = map(Path, provenance_of(embeddings).inputs)
+    name = next((path.parent.name for path in inputs if path.name == "items.csv"), "")
+    return Prepared(inside(PREPARED, name, embeddings))
 
 
 def _example(

@@ -7,6 +7,7 @@ second view.
 """
 
 import json
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -27,6 +28,7 @@ from crossmodal.metrics.retrieval import Pool
 from crossmodal.models.fit_facts import Facts
 
 SPLITS = ("validation", "test")
+MODALITY = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
@@ -117,6 +119,8 @@ def read_embeddings(path: Path) -> Embedded:
     with hdf5.naming_damage(path, "embedding file"), hdf5.read(path) as file:
         facts = json.loads(file.attrs["model"])
         modalities = json.loads(file.attrs["modalities"])
+        if len(modalities) != 2 or not all(map(MODALITY.fullmatch, modalities)):
+            raise ValueError(f"modalities {modalities}")
         splits = {
             split: {m: _read_pool(file, f"{split}/{m}") for m in modalities} for split in SPLITS
         }

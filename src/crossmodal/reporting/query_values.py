@@ -4,6 +4,8 @@ Arrays (q,) by `<direction>/<name>`: `ids` and `items` of the queries, the latte
 captions of an image, and each metric in single precision.
 """
 
+import re
+import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +21,8 @@ IDS, ITEMS = "ids", "items"
 PRECISIONS = ("AP", *(f"AP@{r}" for r in CUTOFFS))
 RECALLS = tuple(f"R@{k}" for k in RECALL_DEPTHS)
 RANK = "rank"
+DIRECTION = re.compile(r"\w+-to-\w+")
+LARGEST = 1 << 30  # bytes of all values: a compressed file could ask for any amount of memory
 
 
 @dataclass(frozen=True)
@@ -67,17 +71,28 @@ def read_query_values(path: Path) -> dict[str, QueryValues]:
     """
     directions: dict[str, dict[str, np.ndarray]] = {}
     try:
-        with np.load(readable(path)) as file:
+        with zipfile.ZipFile(readable(path)) as file:
+            size = sum(member.file_size for member in file.infolist())
+        if size > LARGEST:
+            raise ValueError(f"{size} bytes of values")
+        with np.load(path) as file:
             for key in file.files:
                 direction, _, name = key.partition("/")
-                directions.setdefault(direction, {})[name] = file[key]
-        return {
-            name: QueryValues(
-                arrays.pop(IDS), arrays.pop(ITEMS), {k: v.astype(float) for k, v in arrays.items()}
-            )
-            for name, arrays in directions.items()
-        }
+                directions.setdefault(direction, {})[name] = np.asarray(file[key])
+        if len(directions) != 2 or not all(map(DIRECTION.fullmatch, directions)):
+            raise ValueError(f"directions {[*directions]}")
+        return {name: _query_values(arrays) for name, arrays in directions.items()}
     except DAMAGE as error:
         raise CrossmodalError(
             f"{path}: corrupt or truncated values per query ({error}); delete it and run again"
         ) from error
+
+
+def _query_values(arrays: dict[str, np.ndarray]) -> QueryValues:
+    """Return the values of a direction, whose arrays must have one length and their types."""
+    for name, array in arrays.items():
+        kinds = {IDS: "U", ITEMS: "iu"}.get(name, "f")
+        if array.dtype.kind not in kinds or array.shape != (arrays[ITEMS].size,) or not array.size:
+            raise ValueError(f"{name} are {array.dtype} {array.shape}")
+    ids, items = arrays.pop(IDS), arrays.pop(ITEMS)
+    return QueryValues(ids, items, {name: values.astype(float) for name, values in arrays.items()})
