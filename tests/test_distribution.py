@@ -57,7 +57,7 @@ def package_files():
     return {str(path.relative_to(ROOT / "src")) for path in files}
 
 
-def test_the_wheel_has_the_package_with_the_published_numbers_and_nothing_else(built):
+def test_wheel_has_package_and_published_numbers_alone(built):
     names = set(zipfile.ZipFile(built[0]).namelist())
     inside = {name for name in names if name.startswith("crossmodal/")}
     assert inside == package_files()

@@ -61,7 +61,7 @@ def stated(section):
     return {key for content in (CONTENT, *examples) for key in content.get(section, {})}
 
 
-def test_the_readme_is_short_and_shows_both_commands_and_the_picture_at_once():
+def test_readme_is_short_with_commands_and_picture_first():
     lines = (ROOT / "README.md").read_text().splitlines()
     assert len(lines) <= 150
     first = "\n".join(lines[:40])
@@ -97,7 +97,7 @@ def test_commands_of_the_pages_exist():
     assert named <= set(get_command(app).commands) | options
 
 
-def test_the_networks_of_params_yaml_have_weights_that_anybody_gets():
+def test_params_networks_have_public_weights():
     options = [PARAMS.plugin("features", name)["options"] for name in PARAMS.features]
     named = {each["weights"] for each in options if "weights" in each}
     assert named == {"imagenet", "official", *OFFICIAL}
@@ -268,7 +268,7 @@ def write_run(value, experiment="scenes_multi_cca", kind="intra_modal"):
     write_json(Path(f"results/{kind}/{experiment}/seed0.json"), run)
 
 
-def test_figures_of_a_page_are_copied_beside_it_once_they_are_drawn(quote, pages):
+def test_drawn_figures_are_copied_beside_their_page(quote, pages):
     Path("results/figures").mkdir(parents=True)
     Path("results/figures/accuracy.svg").write_text("<svg/>")
     quote.main(PARAMS, pages)

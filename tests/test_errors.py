@@ -7,7 +7,7 @@ def test_similar_names_are_offered_and_a_short_list_is_shown():
     assert unknown("x", []) == "'x' is unknown; known: none"
 
 
-def test_of_a_long_list_only_what_is_similar_or_the_first_names_are_shown():
+def test_long_lists_are_cut_to_similar_or_first_names():
     names = [f"scenes_{n:03d}" for n in range(SHOWN + 5)]
     assert len(unknown("scenes_00", names)) < 100
     found = unknown("?", names)

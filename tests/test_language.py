@@ -17,6 +17,7 @@ LONGEST = 60
 HELD: list[str] = ["images", "nn", "pretrained", "training"]
 paths = [path for name in HELD for path in sorted(PACKAGE.glob(f"{name}/**/*.py"))]
 paths += [path for name in HELD for path in PACKAGE.glob(f"{name}.py")]
+tests = sorted((ROOT / "tests").rglob("test_*.py"))
 modules = pytest.mark.parametrize("path", paths, ids=lambda path: str(path.relative_to(PACKAGE)))
 
 
@@ -44,11 +45,8 @@ def test_docstrings_are_no_clauses(path):
         assert not CLAUSE.match(text or ""), text
 
 
-@pytest.mark.parametrize("name", HELD)
-def test_names_of_tests_are_short(name):
-    folder = ROOT / "tests" / name
-    files = folder.rglob("test_*.py") if folder.is_dir() else folder.parent.glob(f"test_{name}.py")
-    for path in files:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-                assert len(node.name) <= LONGEST, f"{path.name}: {node.name}"
+@pytest.mark.parametrize("path", tests, ids=lambda path: str(path.relative_to(ROOT / "tests")))
+def test_names_of_tests_are_short(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+            assert len(node.name) <= LONGEST, node.name

@@ -3,7 +3,7 @@
 from tools import list_licences
 
 
-def test_the_page_has_every_pinned_package_with_its_versions_and_a_licence():
+def test_page_has_pinned_packages_with_version_and_licence():
     page = (list_licences.ROOT / "docs/licences.md").read_text()
     rows = [line[2:-2].split(" | ") for line in page.splitlines() if line.startswith("| ")][1:]
     pinned = list_licences.pins()

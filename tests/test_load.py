@@ -191,9 +191,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("name", "modality"), CASES)
-def test_a_copied_model_makes_of_test_items_what_the_pipeline_makes(
-    studio, load, tmp_path, name, modality
-):
+def test_copied_model_embeds_as_the_pipeline(studio, load, tmp_path, name, modality):
     model, embedded = load(name), read_embeddings(studio.root / f"{name}.h5")
     expected = embedded.splits["test"][modality].embeddings
     found = contents(studio, modality, embedded.ids[modality])

@@ -20,7 +20,7 @@ print(torch.get_num_threads(), *pools)
 
 
 @pytest.mark.parametrize("variable", ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"])
-def test_a_command_computes_with_one_thread_whatever_the_environment_says(variable):
+def test_command_uses_one_thread_in_any_environment(variable):
     result = subprocess.run(
         [sys.executable, "-c", COUNT],
         env={**os.environ, variable: "3"},
@@ -42,7 +42,7 @@ def gpu(monkeypatch):
 
 
 @pytest.mark.parametrize("wanted", [True, False])
-def test_a_gpu_uses_deterministic_algorithms_where_they_are_wanted(gpu, wanted):
+def test_gpu_is_deterministic_where_requested(gpu, wanted):
     torch.use_deterministic_algorithms(not wanted)
     use_deterministic_algorithms(wanted)
     assert torch.are_deterministic_algorithms_enabled() == wanted

@@ -31,7 +31,7 @@ def test_what_the_system_does_not_permit_is_left_out():
     assert count == Count(note="left out: Operation not permitted")
 
 
-def test_the_table_has_a_row_for_each_fault_in_the_order_of_the_campaign():
+def test_fault_table_rows_follow_the_campaign():
     rows = table({"twice_train": Count(5, 5), "kill_train": Count(2, 1, "a\nb")}).splitlines()
     assert rows[2:] == [
         "| SIGKILL at a random moment | train | 2 | 1 | a b |",

@@ -164,7 +164,7 @@ def check_numbers(project):
         assert interrupted == undisturbed
 
 
-def test_a_job_that_runs_out_of_time_is_submitted_again_and_ends_with_the_same_numbers(slow):
+def test_timed_out_job_is_resubmitted_with_equal_numbers(slow):
     limit = ("--set-resources", "train:runtime=1", "--retries", "9")
     model = "models/slow/seed0/model.safetensors"
     output = slow.call(*SNAKEMAKE, model, *limit, timeout=PATIENCE)

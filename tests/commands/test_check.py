@@ -167,7 +167,7 @@ def test_an_item_in_two_splits_is_an_error(write, monkeypatch):
         run(monkeypatch)
 
 
-def test_a_dataset_that_is_unknown_or_not_prepared_says_what_to_do(monkeypatch, tmp_path):
+def test_unusable_dataset_names_the_remedy(monkeypatch, tmp_path):
     with pytest.raises(CrossmodalError, match="'toys' is unknown; known: toy; did you mean 'toy'"):
         run(monkeypatch, name="toys")
     with pytest.raises(CrossmodalError, match=r"not prepared yet; run snakemake .*toy/items\.csv"):

@@ -45,7 +45,7 @@ def raw(tmp_path, monkeypatch):
     return raw
 
 
-def test_files_of_a_prepared_dataset_go_unless_nothing_brings_them_back(raw, capsys):
+def test_clean_keeps_files_that_cannot_come_back(raw, capsys):
     clean.clean_raw("photos", "params.yaml")
     assert [path.name for path in raw.iterdir()] == ["form.zip"]
     printed = capsys.readouterr().out
@@ -94,7 +94,7 @@ def test_nothing_goes_where_the_prepared_files_are_not_sound(raw, spoil, message
     assert len([*raw.iterdir()]) == 2
 
 
-def test_nothing_goes_where_a_split_has_another_size_than_declared(raw, monkeypatch):
+def test_clean_refuses_a_split_of_undeclared_size(raw, monkeypatch):
     params = clean.read()
     monkeypatch.setattr(params.dataset_of("photos"), "counts", lambda: {"train": 3})
     with pytest.raises(CrossmodalError, match=r"has 2 items.*nothing was removed"):

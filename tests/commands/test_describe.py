@@ -21,7 +21,7 @@ def described(monkeypatch, capsys):
     return call
 
 
-def test_an_experiment_has_each_option_with_its_address_and_meaning(described):
+def test_experiment_options_have_address_and_meaning(described):
     title, header, *lines = described("wikipedia_462_sam_constant")
     assert title == ["wikipedia_462_sam_constant, of experiments.wikipedia_462"]
     assert header == ["option", "value", "where", "meaning"]
@@ -54,9 +54,7 @@ def test_changes_of_the_dataset_are_shown(described):
         ("wikipedia_462_schedule-0_0-0_2", "", False),
     ],
 )
-def test_an_experiment_of_a_group_has_the_address_that_changes_it_alone(
-    described, name, file, alone
-):
+def test_group_experiment_has_its_own_address(described, name, file, alone):
     address = f"dvc exp run -S {file}:+experiments.{name}.options.<option>=<value>"
     assert any(address in " ".join(line) for line in described(name)) == alone
 
@@ -68,7 +66,7 @@ def test_an_experiment__an_override_ready_to_paste(described):
 
 
 @pytest.mark.parametrize(("name", "key"), [("pascal_cca", "label"), ("pascal_ccl", "published")])
-def test_a_published_method_that_no_row_names_is_that_of_its_method(described, name, key):
+def test_published_method_defaults_to_that_of_the_method(described, name, key):
     lines = {line[0]: line[1:3] for line in described(name)}
     method = name.split("_")[1]
     assert lines["published.method"] == [method.upper(), f"methods.{method}.{key}"]

@@ -169,7 +169,7 @@ def test_a_csv_as_programs_save_it_is_a_table(begin, tmp_path, encoding, header)
     assert "read holiday/my.csv: 1 items\n" in begin("a.jpg")
 
 
-def test_a_csv_without_the_columns_is_refused_and_nothing_is_written(begin, tmp_path):
+def test_incomplete_csv_is_refused_and_nothing_written(begin, tmp_path):
     (tmp_path / "holiday").mkdir()
     (tmp_path / "holiday/my.csv").write_text("id,text\na,x\n")
     with pytest.raises(CrossmodalError, match=r"my\.csv: needs .* two of the columns image"):
@@ -178,7 +178,7 @@ def test_a_csv_without_the_columns_is_refused_and_nothing_is_written(begin, tmp_
 
 
 @pytest.mark.parametrize("name", ["holiday", "wikipedia", "my holiday", "pascal"])
-def test_nothing_is_overwritten_and_a_name_that_is_taken_is_refused(begin, tmp_path, name):
+def test_existing_files_and_taken_names_are_refused(begin, tmp_path, name):
     (tmp_path / "holiday.yaml").write_text("mine")
     with pytest.raises(CrossmodalError, match="--name"):
         begin(*pictures(), name=name)

@@ -41,7 +41,7 @@ def test_what_is_there_costs_no_time(folder):
     assert after["prepare"].disk_gb == before["prepare"].disk_gb
 
 
-def test_published_files_are_needed_until_their_dataset_is_prepared(folder):
+def test_published_files_are_needed_until_prepared(folder):
     assert planned("fne")["acquire"].disk_gb > 1
     for file in ("items.csv", "captions.csv", "splits.csv", "media.zip"):
         path = folder / "data/prepared/flickr8k" / file

@@ -147,7 +147,7 @@ def test_the_model_that_is_updated_stays_as_it_is(model):
         run(model, "more")
 
 
-def test_features_are_those_of_the_model_and_new_labels_come_behind(model):
+def test_update_keeps_features_and_appends_labels(model):
     write("others", kinds=("sea", "ant"), seed=5)
     run(model, "more", "others")
     found = read_model(Path("more"))

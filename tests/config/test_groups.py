@@ -29,7 +29,7 @@ def test_a_row_is_its_group_but_for_what_it_says():
     assert found["wiki_slow"]["options"] == {"dims": 9, "ridge": 0.5}
 
 
-def test_a_group_has_the_rows_of_its_base_but_those_that_are_null():
+def test_group_has_the_rows_of_its_base_but_null_ones():
     other = {"base": "wiki", "views": {"text": "bow"}, "rows": {"cca": None, "sam": {}}}
     found = made(wiki=WIKI, other=other)
     assert list(found)[2:] == ["other_slow", "other_sam"]

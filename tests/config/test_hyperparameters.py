@@ -274,7 +274,7 @@ def test_the_small_curricula_are_the_sum_until_its_rate_falls(embedding, alone, 
 
 
 @pytest.mark.parametrize("paper", OPTIONS)
-def test_every_number_that_a_paper_states_is_compared_or_said_why_not(paper):
+def test_stated_hyperparameters_are_compared_or_excused(paper):
     numbers = {
         row["parameter"].partition(" of the reported model")[0]
         for row in ROWS

@@ -42,7 +42,7 @@ def changed(folder, overrides):
     return {name: after[name] for name in after if after[name] != before[name]}
 
 
-def test_one_leaf_of_every_method_changes_it_and_what_inherits_it_alone(own):
+def test_override_changes_its_method_and_heirs_alone(own):
     leaves = {name: min(options) for name, options in METHODS.items() if options}
     values = {name: 987_000 + number for number, name in enumerate(leaves)}
     overrides = [f"methods.{name}.{leaf}={values[name]}" for name, leaf in leaves.items()]

@@ -23,7 +23,7 @@ def weights_of(feature):
 
 
 @pytest.mark.parametrize("suite", [s for s in PARAMS.suites if s == "demo" or s.endswith("_paper")])
-def test_a_suite_of_a_paper_needs_no_weights_that_cannot_be_downloaded(suite):
+def test_paper_suites_need_only_downloadable_weights(suite):
     shown = {e for table in PARAMS.suites[suite] for e in PARAMS.shown_in(table)}
     views = {view for e in shown for view in PARAMS.experiments[e].views.values()}
     needed = {weights for view in views for weights in weights_of(view)}
@@ -153,7 +153,7 @@ def test_a_figure_shows_what_its_experiments_have(key, value, fragments):
         ({"Our SISA, cited": "SISA (P)", "MISA": "MISA (P)"}, ["Our SISA, cited", "MISA"]),
     ],
 )
-def test_cited_methods_are_called_as_published_unless_they_have_labels(methods, labels):
+def test_cited_methods_have_published_names_or_labels(methods, labels):
     columns = {"paper": "VASE", "table": "Table II", "dataset": "Flickr8K"}
     columns["variant"] = "vgg16/DAVEnet"
     read = params.parse(changed("tables/wiki/cited", columns | {"methods": methods}))
@@ -259,7 +259,7 @@ def test_what_was_checked_is_not_imported_again(checked, monkeypatch):
     assert not again.uses_gpu("wiki_cca")
 
 
-def test_weights_that_a_method_begins_with_are_known_of_each_experiment(tmp_path):
+def test_initial_weights_are_known_of_each_experiment(tmp_path):
     config = yaml.safe_load(VALID)
     config["methods"]["vase"] = PARAMS.methods["vase"]
     config["features"]["logmel"] = PARAMS.features["logmel"]

@@ -6,7 +6,7 @@ from crossmodal.config.fit import non_defaults
 from tests.config.small_params import DIMS, EXPERIMENT, VALID, changed, message
 
 
-def test_a_grid_is_an_experiment_per_combination_wherever_it_is_named():
+def test_grid_expands_wherever_it_is_named():
     config = changed(f"{EXPERIMENT}/grid", {"power": [0.0, 2.0], "dims": [5, 7]})
     config["experiments"]["wiki_cca"]["search"] = {"ridge": [0.0, 0.1]}
     config["tables"]["wiki"]["figures"] = ["dims"]
@@ -50,7 +50,7 @@ def test_two_experiments_of_one_name_are_refused():
     assert "a grid makes 'wiki_cca-0_5' again" in message(config)
 
 
-def test_a_fit_takes_the_options_of_its_experiment_before_those_of_its_method():
+def test_experiment_options_precede_those_of_its_method():
     read = params.parse(yaml.safe_load(VALID))
     assert non_defaults(read.fit("wiki_cca")) == {
         "plugin": "cca",

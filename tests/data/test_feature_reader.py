@@ -28,9 +28,7 @@ def test_a_split_is_read_in_memory_for_one_copy_of_its_rows(tmp_path, ragged):
     assert peak < 1.2 * 4 * len(kept) * WIDTH
 
 
-def test_many_image_files_stay_in_the_feature_file_and_are_read_by_every_process(
-    tmp_path, rng, monkeypatch
-):
+def test_image_files_in_features_are_read_by_all_processes(tmp_path, rng, monkeypatch):
     files = [rng.integers(256, size=size, dtype=np.uint8) for size in (5, 1, 0, 9)]
     write_features(tmp_path / "a.h5", list("abcd"), list("abcd"), [Ragged.concatenate(files)], {})
     monkeypatch.setattr("crossmodal.data.feature_reader.IN_MEMORY", 10)

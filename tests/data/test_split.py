@@ -58,7 +58,7 @@ def test_a_split_has_its_items_in_the_order_of_the_dataset(toy):
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("unit", ["item", "caption"])
-def test_a_view_has_the_rows_of_its_split_alone_whatever_their_order_in_the_file(toy, unit, seed):
+def test_view_has_the_rows_of_its_split_in_any_file_order(toy, unit, seed):
     order = np.random.default_rng(seed).permutation(len(toy.rows[unit]))
     path = toy.write("view", unit, order)
     for name in ("train", "validation", "test"):

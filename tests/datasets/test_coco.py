@@ -17,7 +17,7 @@ def entries(raw):
         return json.loads(archive.read("dataset_coco.json"))["images"]
 
 
-def test_the_first_images_of_each_split_are_kept_and_restval_is_left_out(coco):
+def test_first_images_are_kept_and_restval_left_out(coco):
     dataset = coco.prepare()
     for split, name in (("train", "train"), ("validation", "val"), ("test", "test")):
         listed = [Path(e["filename"]).stem for e in entries(coco.raw) if e["split"] == name]

@@ -216,7 +216,7 @@ def caption_files(raw):
     return ["".join(line.split()[1:]) for line in lines]
 
 
-def test_recorded_captions_are_those_of_the_images_with_the_recording_of_each(spoken):
+def test_recorded_captions_have_their_recordings(spoken):
     silent, dataset = spoken.prepare(speech="none"), spoken.prepare(speech="recorded")
     assert dataset.items == silent.items
     assert {c.id: c.text for c in dataset.captions} == {c.id: c.text for c in silent.captions}
@@ -226,7 +226,7 @@ def test_recorded_captions_are_those_of_the_images_with_the_recording_of_each(sp
         assert dataset.read(caption.audio) == wavs[f"{caption.id.replace('#', '_')}.wav"]
 
 
-def test_a_caption_whose_recording_is_missing_is_left_out_and_named(spoken, capsys):
+def test_captions_without_recording_are_left_out_and_named(spoken, capsys):
     names = caption_files(spoken.raw)
     spoken.layout.write_recordings(spoken.raw, names, np.random.default_rng(0), lost=names[3:5])
     left_out = {name.replace(".jpg", "") for name in names[3:5]}
@@ -255,9 +255,7 @@ def test_a_wrong_line_of_the_recordings_is_named(spoken, failure, line):
     assert f"wav2capt.txt: line 2: {line!r}" in found
 
 
-def test_synthetic_captions_are_speech_that_repeats_for_any_number_of_workers(
-    raw, tmp_path, monkeypatch
-):
+def test_synthetic_speech_is_worker_invariant(raw, tmp_path, monkeypatch):
     pytest.importorskip("espeakng_loader")
     monkeypatch.setattr(flickr8k, "BATCH", 20)
     contents = []

@@ -63,7 +63,7 @@ def test_every_word_makes_its_class(name, word):
     assert class_of(*3 * [f"A {word} ."]) == name
 
 
-def test_of_a_large_class_the_same_photographs_are_drawn_in_any_order_of_the_captions():
+def test_draw_from_a_large_class_is_caption_order_invariant():
     dogs = {f"{n}.jpg": dict.fromkeys(range(5), "A dog .") for n in range(LARGEST + 30)}
     horses = {f"h{n}.jpg": dict.fromkeys(range(5), "A horse .") for n in range(30)}
     drawn = classes(dogs | horses)
@@ -71,7 +71,7 @@ def test_of_a_large_class_the_same_photographs_are_drawn_in_any_order_of_the_cap
     assert Counter(drawn.values()) == {"dog": LARGEST, "horse": 30}
 
 
-def test_the_dataset_is_the_photographs_with_a_class_in_their_official_splits(small, monkeypatch):
+def test_photographs_with_a_class_keep_official_splits(small, monkeypatch):
     words = {f"thing{letter}": {f"thing{letter}"} for letter in "abcdefg"}
     monkeypatch.setattr(_flickr8k_classes, "WORDS", words)
     flickr = small("flickr8k")
@@ -96,7 +96,7 @@ def raw():
 
 
 @pytest.mark.real
-def test_real_classes_have_25_to_200_photographs_and_are_those_of_the_list(raw):
+def test_real_classes_are_listed_with_25_to_200_photographs(raw):
     with Archive(raw / flickr8k.TEXTS) as texts:
         found = classes(flickr8k._read_captions(texts.text(flickr8k.CAPTIONS)))
     sizes = Counter(found.values())
@@ -110,7 +110,7 @@ def test_real_classes_have_25_to_200_photographs_and_are_those_of_the_list(raw):
 
 
 @pytest.mark.real
-def test_the_real_dataset_has_five_captions_and_one_class_for_each_photograph(raw, tmp_path):
+def test_real_photographs_have_five_captions_and_one_class(raw, tmp_path):
     prepare(PrepareSpec(plugin="flickr8k", options=OPTIONS), raw, tmp_path / "prepared")
     dataset = Prepared(tmp_path / "prepared")
     expected = plugins.make("datasets", "flickr8k", OPTIONS, "datasets.flickr8k").counts()

@@ -45,7 +45,7 @@ def test_images_and_recordings_keep_their_bytes(folder):
             assert dataset.read(caption.audio) == expected
 
 
-def test_what_belongs_to_an_item_may_stand_in_any_or_all_of_its_rows():
+def test_item_columns_may_stand_in_any_of_its_rows():
     expected = run()
     first, second = ROWS[0], ROWS[1]
     for rows in ([second, first], [first, [first[0], first[1], second[2], "", *first[4:]]]):
@@ -103,7 +103,7 @@ def test_what_is_wrong_is_named_with_row_and_column(failure, row, column, value,
     assert [f for f in [where, *fragments] if f not in found] == []
 
 
-def test_all_that_is_wrong_is_reported_at_once_in_the_order_of_the_rows(folder, failure):
+def test_all_errors_are_reported_in_row_order(folder, failure):
     rows = changed(5, "speech", "speech/kat.flac")
     rows[0] = changed(2, "split", "training")[0]
     write([*rows, ["", "", "nameless", "", "", ""], ["owl", "../owl.png", "", "x.wav", "", "test"]])
@@ -194,7 +194,7 @@ def test_options_out_of_range_are_refused(key, value):
         plugins.make("datasets", "folder", OPTIONS | {key: value}, "datasets.mine")
 
 
-def test_its_files_are_the_csv_and_what_it_names_as_far_as_it_is_there(folder):
+def test_sources_are_the_csv_and_existing_files_it_names(folder):
     dataset = plugins.make("datasets", "folder", OPTIONS, "datasets.mine")
     photos = [f"mine/photos/{name}.png" for name in ("dog", "sea", "cat")]
     speech = [f"mine/speech/{name}.flac" for name in ("dog", "sea", "cat")]

@@ -17,7 +17,7 @@ def mirflickr(small):
     return small("mirflickr")
 
 
-def test_photographs_without_counted_tags_or_without_labels_are_left_out(mirflickr):
+def test_photographs_without_tags_or_labels_are_left_out(mirflickr):
     dataset = mirflickr.prepare()
     kept = [n for n in range(1, layout.PHOTOGRAPHS + 1) if n not in layout.LEFT_OUT]
     assert [item.id for item in dataset.items] == [f"im{n}" for n in kept]
@@ -29,7 +29,7 @@ def test_photographs_without_counted_tags_or_without_labels_are_left_out(mirflic
     assert len(dataset.split("validation")) == 20
 
 
-def test_an_item_has_its_labels_its_photograph_and_the_tags_of_its_owner(mirflickr):
+def test_items_have_labels_photograph_and_owner_tags(mirflickr):
     dataset = mirflickr.prepare()
     labels = defaultdict(set)
     with zipfile.ZipFile(mirflickr.raw / LABELS) as archive:
@@ -125,9 +125,7 @@ def test_validation_leaves_something_to_train_on(validation):
         )
 
 
-def test_other_sizes_than_inferred_are_refused_before_images_until_they_are_stated(
-    mirflickr, failure
-):
+def test_unstated_sizes_are_refused_before_images(mirflickr, failure):
     def unlabel(members):  # photograph 1 has no label any more
         for name, content in members.items():
             members[name] = content.replace(b"1\r\n", b"", content.startswith(b"1\r\n"))

@@ -55,9 +55,7 @@ def rows(items):
 
 
 @pytest.mark.parametrize("entry", PROTOCOLS)
-def test_an_item_has_its_concepts_its_photograph_and_all_its_tags(
-    published, small, tmp_path, entry
-):
+def test_items_have_concepts_photograph_and_all_tags(published, small, tmp_path, entry):
     dataset = run(published, tmp_path, entry)
     texts = {caption.item: caption.text for caption in dataset.captions}
     images = layouts.members(published / IMAGES)
@@ -76,9 +74,7 @@ def test_the_published_tags_are_those_of_the_list_in_its_order(published, small,
     np.testing.assert_array_equal(found, np.array(expected))
 
 
-def test_all_concepts_protocol_leaves_out_what_has_no_text_and_keeps_the_parts(
-    published, small, tmp_path
-):
+def test_all_concepts_protocol_keeps_parts_and_drops_textless(published, small, tmp_path):
     dataset = run(published, tmp_path)
     assert rows(dataset.items) == [row for row in layout.ROWS if row not in layout.NO_TEXT]
     assert {item.category for item in dataset.items} == {""}
@@ -88,9 +84,7 @@ def test_all_concepts_protocol_leaves_out_what_has_no_text_and_keeps_the_parts(
         assert trained == layout.TRAINED[ROW[item.id]]
 
 
-def test_top10_protocol_keeps_all_of_exactly_one_of_the_ten_printed_concepts(
-    published, small, tmp_path
-):
+def test_top10_protocol_keeps_items_of_exactly_one_concept(published, small, tmp_path):
     dataset = run(published, tmp_path, "nuswide_top10")
     assert rows(dataset.items) == layout.TOP10_ROWS
     assert {item.category for item in dataset.items} == set(layout.TOP10)
@@ -101,7 +95,7 @@ def test_top10_protocol_keeps_all_of_exactly_one_of_the_ten_printed_concepts(
         assert trained == layout.TRAINED[ROW[item.id]]
 
 
-def test_10k_protocol_draws_as_many_of_each_concept_for_each_split(published, small, tmp_path):
+def test_10k_protocol_draws_concepts_equally_per_split(published, small, tmp_path):
     dataset = run(published, tmp_path, "nuswide_10k")
     assert set(rows(dataset.items)) < set(layout.TOP10_ROWS)
     for split, size in (("train", 16), ("validation", 2), ("test", 2)):
@@ -115,7 +109,7 @@ def test_the_draw_follows_the_seed_alone(published, small, tmp_path, entry):
     assert first == again != other
 
 
-def test_items_without_tags_have_an_empty_caption_and_an_empty_row(published, small, tmp_path):
+def test_items_without_tags_have_empty_caption_and_row(published, small, tmp_path):
     dataset = run(published, tmp_path, "nuswide_top10")
     tags = dict(zip(rows(dataset.items), dataset.published("tags"), strict=True))
     texts = {ROW[caption.item]: caption.text for caption in dataset.captions}
@@ -214,9 +208,7 @@ def test_what_the_protocol_does_not_admit_is_refused(protocol, validation):
 
 
 @pytest.mark.parametrize("entry", ["nuswide_top10", "nuswide_81"])
-def test_other_sizes_than_inferred_are_refused_before_images_until_they_are_stated(
-    raw, tmp_path, entry
-):
+def test_unstated_sizes_are_refused_before_images(raw, tmp_path, entry):
     def change(members):  # the first training photograph that is kept is now of no concept
         name = layout.SHOWN[row][0]
         lines = members[f"AllLabels/Labels_{name}.txt"].splitlines(keepends=True)

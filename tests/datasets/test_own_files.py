@@ -49,14 +49,14 @@ def test_one_folder_has_no_labels(look):
     assert {item.label for item in look("photos/a.jpg", "photos/b.jpg").values()} == {""}
 
 
-def test_sounds_in_another_folder_belong_to_the_picture_of_their_name(look):
+def test_sounds_elsewhere_belong_to_the_picture_of_their_name(look):
     items = look("photos/a.jpg", "photos/b.jpg", "voice/a.wav", "voice/c.wav")
     assert items["photos/a"].speech == ["voice/a.wav"]
     assert items["photos/b"].speech == []
     assert items["photos/a"].label == ""
 
 
-def test_a_name_in_two_folders_belongs_to_neither_picture_of_another(look):
+def test_ambiguous_names_belong_to_no_picture(look):
     items = look("sea/1.jpg", "alps/1.jpg", "sea/1.wav")
     assert items["sea/1"].speech == ["sea/1.wav"]
     assert items["alps/1"].speech == []
@@ -72,7 +72,7 @@ def test_two_pictures_of_one_name_keep_their_suffixes(look):
     assert set(look("a.jpg", "a.png")) == {"a.jpg", "a.png"}
 
 
-def test_rows_are_captions_and_the_first_one_has_what_belongs_to_the_item(look):
+def test_first_caption_row_describes_the_item(look):
     items = look("x/a.jpg", "x/a.txt", "x/a.wav", "y/b.jpg", x_a_txt="one\ntwo\n")
     assert list(items["x/a"].rows()) == [
         ("x/a", "x/a.jpg", "one", "x/a.wav", "x", ""),

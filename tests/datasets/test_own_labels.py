@@ -46,7 +46,7 @@ def test_one_split_of_all_says_nothing(folder):
     assert said(*names) == [("sea", ""), ("alps", "")]
 
 
-def test_what_is_in_no_split_is_for_training_only_if_no_folder_is():
+def test_items_in_no_split_train_only_without_split_folders():
     assert said("sea/a.jpg", "b.jpg", "test/sea/c.jpg") == [
         ("sea", "train"),
         ("", "train"),

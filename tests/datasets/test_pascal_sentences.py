@@ -20,7 +20,7 @@ def change_page(raw, old, new):
     (raw / PAGE).write_bytes(content.replace(old, new))
 
 
-def test_items_are_the_photographs_of_the_page_with_their_category(pascal):
+def test_items_are_photographs_with_their_category(pascal):
     dataset = pascal.prepare()
     assert [f"{item.id}.jpg" for item in dataset.items] == list(layout.files())
     for item in dataset.items:

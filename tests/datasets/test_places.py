@@ -35,7 +35,7 @@ def write_lists(places, lists):
     places.layout.write_speech(places.raw, files, wavs)
 
 
-def test_each_utterance_is_an_item_and_validation_pairs_are_the_test_pairs(places, lists):
+def test_utterances_are_items_and_validation_equals_test(places, lists):
     dataset = places.prepare()
     for split, name in (("train", "train"), ("validation", "val"), ("test", "val")):
         expected = {f"{split}/{entry['uttid']}" for entry in lists[name]}

@@ -53,7 +53,7 @@ def test_another_seed_gives_other_scenes_and_another_order(prepared, tmp_path):
     assert [i.category for i in other.items] != [i.category for i in prepared.items]
 
 
-def test_items_are_as_many_as_declared_and_every_split_has_each_category_as_often(prepared):
+def test_item_counts_are_declared_and_categories_balanced(prepared):
     for split in ("train", "validation", "test"):
         counts = Counter(item.category for item in prepared.split(split))
         assert counts.total() == OPTIONS[split]
@@ -74,7 +74,7 @@ def test_images_decode_to_their_size_and_differ(prepared):
     assert {Image.open(io.BytesIO(c)).size for c in contents} == {(48, 48)}
 
 
-def test_each_item_has_five_captions_of_which_the_first_are_spoken(prepared):
+def test_items_have_five_captions_with_the_first_spoken(prepared):
     names = [f"{item.id}#{number}" for item in prepared.items for number in range(5)]
     assert [caption.id for caption in prepared.captions] == names
     for caption in prepared.captions:
@@ -96,7 +96,7 @@ def test_captions_do_not_depend_on_image_size_and_speech(prepared, other_options
     assert Image.open(io.BytesIO(other_options.read("images/scene00000.jpg"))).size == (32, 32)
 
 
-def test_ids_count_the_items_and_neither_split_nor_category_shows_in_the_order():
+def test_ids_reveal_neither_split_nor_category():
     options = OPTIONS | {"train": 1000, "validation": 200, "test": 200}
     plans = plugins.make("datasets", "scenes", options, "datasets.scenes")._plans()
     assert [plan.index for plan in plans] == list(range(1400))

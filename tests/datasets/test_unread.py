@@ -41,7 +41,7 @@ def test_files_that_could_belong_have_advice(name, advice):
     assert advice in reason(Path("x"), Path(name)).partition("; ")[2]
 
 
-def test_a_reason_comes_with_the_number_of_files_and_two_examples():
+def test_reasons_have_a_count_and_two_examples():
     left_out = {
         "of a kind; do this": [Path("a"), Path("b/c"), Path("d")],
         "none": [],

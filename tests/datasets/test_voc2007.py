@@ -132,9 +132,7 @@ def test_validation_leaves_something_to_train_on(validation):
         )
 
 
-def test_other_sizes_than_inferred_are_refused_before_images_until_they_are_stated(
-    voc2007, failure, monkeypatch
-):
+def test_unstated_sizes_are_refused_before_images(voc2007, failure, monkeypatch):
     inferred = layout.CONSTANTS["Voc2007.parts"]
     monkeypatch.setattr("crossmodal.datasets.voc2007.Voc2007.parts", {**inferred, "train": 91})
     photographs = voc2007.raw / layout.PARTS["train"][0]

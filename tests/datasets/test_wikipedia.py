@@ -73,7 +73,7 @@ def test_items_are_the_images_of_both_parts_with_their_category(raw, tmp_path):
     assert [item.labels for item in dataset.items] == [(category,) for category in expected]
 
 
-def test_validation_is_drawn_from_the_training_part_and_all_test_items_are_kept(raw, tmp_path):
+def test_validation_is_from_training_and_all_test_items_stay(raw, tmp_path):
     dataset = run(raw, tmp_path)
     by_split = {s: {i.id for i in dataset.split(s)} for s in ("train", "validation", "test")}
     assert {split: len(ids) for split, ids in by_split.items()} == {
@@ -91,7 +91,7 @@ def test_the_draw_follows_the_seed_alone(raw, tmp_path):
     assert any(other != splits[0] for other in splits[2:])
 
 
-def test_validation_of_sam_is_the_published_part_of_the_test_list(raw, tmp_path, monkeypatch):
+def test_sam_validation_is_the_published_test_part(raw, tmp_path, monkeypatch):
     monkeypatch.setattr(wikipedia, "SAM_VALIDATION", "0 3")
     dataset = run(raw, tmp_path, protocol="sam")
     assert [item.id for item in dataset.split("validation")] == ["imagete0", "imagete3"]
@@ -171,7 +171,7 @@ ARCHIVE = "wikipedia_dataset.zip"
 MEDIA = layout.DATASETS["wikipedia_media"]
 
 
-def test_with_media_items_have_their_photograph_and_their_article(small):
+def test_items_with_media_have_photograph_and_article(small):
     wikipedia = small("wikipedia")
     dataset = wikipedia.prepare(**MEDIA)
     members = layouts.members(wikipedia.raw / ARCHIVE)
@@ -263,7 +263,7 @@ def test_the_real_dataset_has_the_published_sizes(real):
 
 
 @pytest.mark.real
-def test_the_splits_of_sam_have_the_published_sizes_and_categories(tmp_path):
+def test_sam_splits_have_published_sizes_and_categories(tmp_path):
     raw = Path(os.environ.get("CROSSMODAL_MIRROR", "none")) / "wikipedia"
     if not raw.is_dir():
         pytest.skip("CROSSMODAL_MIRROR has no wikipedia")

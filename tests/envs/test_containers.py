@@ -105,7 +105,7 @@ def test_actions_are_pinned_by_commit():
     assert all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", action) for action in used)
 
 
-def test_packages_for_processors_leave_room_in_an_image_of_2500_megabytes():
+def test_processor_packages_fit_an_image_of_2500_megabytes():
     pins = [Requirement(line) for line in lock.read(lock.MAIN)]
     names = [pin.name for pin in pins if not pin.marker or pin.marker.evaluate(HERE)]
     files = [file for name in names for file in distribution(name).files or []]
@@ -114,7 +114,7 @@ def test_packages_for_processors_leave_room_in_an_image_of_2500_megabytes():
     assert plain + compiled < 2.1e9
 
 
-def test_the_workflow_names_the_image_that_the_definition_is_built_into():
+def test_workflow_names_the_image_of_the_definition():
     image = re.search(r'^container: "(.*)"$', (ROOT / "Snakefile").read_text(), re.MULTILINE)[1]
     assert f"apptainer build {image} envs/apptainer.def" in APPTAINER.read_text()
     assert f"/{image}\n" in (ROOT / ".gitignore").read_text()

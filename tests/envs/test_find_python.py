@@ -38,7 +38,7 @@ def test_otherwise_the_newest_that_fits(find):
     assert (found.stdout, found.stderr) == ("python3.12\n", "")
 
 
-def test_if_none_fits_one_sentence_says_which_do_and_how_to_get_one(find):
+def test_missing_python_is_one_sentence_with_remedy(find):
     found = find(python3=TOO_OLD)
     assert found.returncode == 1
     assert found.stdout == ""

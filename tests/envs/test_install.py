@@ -160,7 +160,7 @@ def test_a_file_of_another_hash_is_not_installed(
 
 
 @pytest.mark.parametrize("status", [403, 404, 500])
-def test_an_index_of_builds_that_refuses_leaves_the_ordinary_build_and_cuda_as_pinned(
+def test_refused_index_leaves_the_ordinary_builds(
     environment, installed, index, small, server, capfd, status
 ):
     server.files["/builds/torch/"] = lambda handler: handler.send_error(status)
@@ -179,13 +179,13 @@ def test_a_package_index_that_refuses_stops_with_the_remedy(environment, index, 
     assert server.requested == ["/simple/uv/"]
 
 
-def test_a_package_index_without_a_pinned_package_stops_with_the_remedy(environment, index):
+def test_missing_pinned_package_stops_with_the_remedy(environment, index):
     with pytest.raises(SystemExit, match=r"^error: the packages of requirements.lock.*resumes$"):
         install.install_packages(environment / "bin/python", f"{index.url}/builds")
 
 
 @pytest.mark.parametrize("missing", ["venv", "ensurepip"])
-def test_a_python_that_cannot_make_environments_stops_with_the_remedy(monkeypatch, missing):
+def test_python_without_venv_stops_with_the_remedy(monkeypatch, missing):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == missing else name)
     with pytest.raises(SystemExit, match=r"^error: .*apt install python3\.\d+-venv.*make PYTHON="):
         install.check_modules()

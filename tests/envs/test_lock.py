@@ -63,9 +63,7 @@ def test_all_name_the_same_versions_of_python():
         (["Python 3.11: error sending request for url", "Python 3.12: no pin of numpy"], 1),
     ],
 )
-def test_a_check_fails_by_a_fault_but_not_by_an_index_that_does_not_answer(
-    monkeypatch, capsys, found, code
-):
+def test_lock_check_fails_by_faults_not_by_silent_indexes(monkeypatch, capsys, found, code):
     monkeypatch.setattr(lock, "faults", lambda: found)
     with pytest.raises(SystemExit) as end:
         lock.main("--check")

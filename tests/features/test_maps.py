@@ -52,7 +52,7 @@ def test_mean_of_the_maps_is_the_one_layer_embedding(prepared):
     torch.testing.assert_close(maps.mean((2, 3)), vectors)
 
 
-def test_means_of_the_maps_that_end_the_blocks_are_the_activations_of_the_blocks(prepared):
+def test_block_map_means_are_block_activations(prepared):
     maps = Maps(**OPTIONS | {"layers": "blocks", "side": 1})
     means = Activations(**OPTIONS | {"layers": "blocks", "crops": 1})
     for feature in (maps, means):

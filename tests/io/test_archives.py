@@ -78,7 +78,7 @@ def path(tmp_path, kind):
     return write(tmp_path / f"set{kind}", MEMBERS | MACOS)
 
 
-def test_files_come_in_the_archives_order_without_folders_and_what_macos_adds(path):
+def test_files_come_in_archive_order_without_extras(path):
     with Archive(path) as archive:
         assert archive.names == list(MEMBERS)
 
@@ -165,7 +165,7 @@ def test_what_is_no_archive_is_refused(tmp_path, kind, content):
     assert failure(lambda: read_all(path)).startswith(f"{path}: ")
 
 
-def test_a_cut_archive_is_refused_unless_only_the_padding_after_its_end_is_cut(path):
+def test_cut_archive_is_refused_unless_only_padding_is_cut(path):
     content = path.read_bytes()
     ends = range(0, len(content), max(1, len(content) // 100))
     outcomes = [read_cut(path, content[:end]) for end in ends]

@@ -112,7 +112,7 @@ def test_a_later_run_resumes_where_an_earlier_one_stopped(server, path):
     assert host.asked == ["bytes=50000-"]
 
 
-def test_a_run_that_was_killed_before_the_last_step_asks_for_nothing(server, path):
+def test_run_killed_before_the_last_step_requests_nothing(server, path):
     path.parent.mkdir()
     path.with_name("all.bin.part").write_bytes(CONTENT)
     facts = {"validator": '"1"', "total": len(CONTENT), "received": len(CONTENT)}
@@ -215,7 +215,7 @@ def test_a_file_in_chunks_is_whole_or_refused(server, path):
     assert "attempts failed" in failure(server, path)
 
 
-def test_bytes_are_kept_as_published_whatever_the_host_says_of_their_encoding(server, path):
+def test_bytes_are_kept_whatever_the_content_encoding(server, path):
     content = gzip.compress(CONTENT)
     server.files["/all"] = lambda handler: handler.answer(content, Content_Encoding="x-gzip")
     fetch(f"{server.url}/all", path)

@@ -82,7 +82,7 @@ def killed(tmp_path):
     return tmp_path
 
 
-def test_what_a_killed_process_was_writing_lies_in_a_hidden_folder_and_is_removed(killed):
+def test_unfinished_files_are_hidden_and_removed(killed):
     (left,) = killed.iterdir()
     assert left.name.startswith(".unfinished-")
     assert "half of it" in [path.read_text() for path in left.iterdir()]
@@ -158,7 +158,7 @@ def test_a_name_that_is_a_link_is_removed_alone(tmp_path, link):
     assert not path.is_symlink()
 
 
-def test_the_temporary_has_the_suffix_by_which_libraries_choose_a_format(tmp_path):
+def test_temporary_file_has_the_suffix_of_its_format(tmp_path):
     with replacing(tmp_path / "figure.svg") as temporary:
         temporary.touch()
         assert temporary.suffix == ".svg"

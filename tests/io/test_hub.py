@@ -75,7 +75,7 @@ def metadata(path):
         return opened.metadata()
 
 
-def test_a_model_becomes_one_file_with_its_small_texts_and_where_it_is_from(publish, tmp_path):
+def test_model_becomes_one_file_with_texts_and_origin(publish, tmp_path):
     files = {
         "model.safetensors": save(TENSORS),
         "config.json": CONFIG,
@@ -110,7 +110,7 @@ def test_a_revision_is_part_of_the_name(publish, tmp_path):
     assert server.requested[0].startswith(f"/api/models/{REPOSITORY}/revision/v1.0")
 
 
-def test_open_clips_tensors_are_taken_where_transformers_has_the_model_too(publish, tmp_path):
+def test_open_clip_tensors_precede_those_of_transformers(publish, tmp_path):
     files = {"model.safetensors": save({"theirs": torch.zeros(1)}), "open_clip_config.json": b"{}"}
     publish({**files, "open_clip_model.safetensors": save(TENSORS)})
     fetch_weights(tmp_path / FILE)

@@ -110,7 +110,7 @@ def test_values_that_are_no_shades_are_refused(values, fragment):
 
 
 @pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
-def test_an_image_of_too_many_pixels_is_refused_before_it_is_decoded(monkeypatch):
+def test_oversized_image_is_refused_before_decoding(monkeypatch):
     monkeypatch.setattr(image_files, "PIXELS", 30 * 42 - 1)
     with pytest.raises(CrossmodalError, match=r"images/7\.jpg.*42 x 30 pixels"):
         read_image(encode(Image.fromarray(NOISE)), "images/7.jpg")

@@ -55,7 +55,7 @@ def test_a_log_gets_a_line_every_ten_seconds_and_one_at_the_end(clock, capsys):
     ]
 
 
-def test_what_an_earlier_run_did_counts_as_done_but_not_for_the_speed(clock, capsys):
+def test_earlier_progress_counts_as_done_but_not_for_speed(clock, capsys):
     walk(clock, [10.0] * 2, 8, done=5)
     assert capsys.readouterr().err.splitlines() == [
         "extract: 6/8, 0.10/s, 0:00:20 left",

@@ -10,7 +10,7 @@ from crossmodal.io.provenance import provenance
 
 
 @pytest.mark.parametrize("loaded", [True, False])
-def test_on_a_processor_its_kind_is_named_with_or_without_pytorch(cpu, monkeypatch, loaded):
+def test_processor_is_named_with_or_without_pytorch(cpu, monkeypatch, loaded):
     if not loaded:
         monkeypatch.delitem(sys.modules, "torch")
     made = provenance("0123", {"a.h5": "4567"})
@@ -33,15 +33,13 @@ def test_on_a_processor_its_kind_is_named_with_or_without_pytorch(cpu, monkeypat
         (None, []),
     ],
 )
-def test_the_newest_vector_instructions_are_named_where_there_are_any(
-    cpu, monkeypatch, extensions, named
-):
+def test_newest_vector_instructions_are_named(cpu, monkeypatch, extensions, named):
     config = {"SIMD Extensions": extensions} if extensions else {}
     monkeypatch.setattr(np, "show_config", lambda mode: config)
     assert provenance("", {})["device"].split() == [platform.machine(), *named]
 
 
-def test_a_gpu_is_named_in_its_place_where_pytorch_may_have_used_it(monkeypatch):
+def test_gpu_is_named_where_pytorch_may_have_used_it(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "A GPU")
     assert provenance("", {})["device"] == "A GPU"

@@ -24,7 +24,7 @@ def failure(read, content):
     return str(caught.value)
 
 
-def test_fields_are_told_by_column_and_rows_are_numbered_as_in_a_spreadsheet(read):
+def test_fields_have_columns_and_spreadsheet_row_numbers(read):
     content = 'id,text\na,"two\nlines, and ""quotes"""\n,\n\nb, blanks \n'
     assert read(content) == [
         (2, {"id": "a", "text": 'two\nlines, and "quotes"'}),

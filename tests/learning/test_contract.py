@@ -40,7 +40,7 @@ class Scores(Returns):
         (None, "builtins.NoneType for image"),
     ],
 )
-def test_wrong_embeddings_are_told_with_file_line_and_what_was_expected(embedded, said):
+def test_wrong_embeddings_name_file_line_and_expectation(embedded, said):
     expected = "expected: an array of numbers with 4 rows"
     with pytest.raises(CrossmodalError, match=rf"{__name__.split('.')[-1]}\.py, line \d+: embed "):
         contract.embed(Returns(embedded), "image", VIEW)
@@ -53,7 +53,7 @@ def test_numbers_that_are_not_finite_are_counted():
         contract.embed(Returns(np.array([[np.nan, np.inf]] + [[0.0, 1.0]] * 3)), "text", VIEW)
 
 
-def test_sound_embeddings_and_scores_are_what_the_method_returned():
+def test_sound_embeddings_and_scores_are_those_returned():
     embedded = np.eye(ROWS, dtype=np.float32)
     method = Returns(embedded)
     assert contract.embed(method, "image", VIEW) is embedded

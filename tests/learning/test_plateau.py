@@ -17,7 +17,7 @@ def curve(*gaps):
         ((0.01, GAP - 0.001), 92, 0),
     ],
 )
-def test_a_run_leaves_the_plateau_once_pairs_are_more_similar_than_negatives(gaps, steps, left):
+def test_plateau_ends_once_pairs_exceed_negatives(gaps, steps, left):
     assert plateau(curve(*gaps)) == {STEPS: steps, LEFT: left}
 
 

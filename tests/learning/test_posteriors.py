@@ -49,7 +49,7 @@ def test_the_score_is_the_probability_of_the_same_class(split):
     np.testing.assert_allclose(scores, expected)
 
 
-def test_one_classifier_serves_both_modalities_whatever_the_scale_of_each(split):
+def test_one_classifier_serves_both_modalities_at_any_scale(split):
     train, test = split(), split()
     found = fitted(train, train).embed("text", test.views["text"])
     for data in (train, test):

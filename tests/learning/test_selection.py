@@ -81,7 +81,7 @@ def test_a_pool_of_a_dataset_without_labels_has_none(split):
     assert [pool.labels for pool in found.values()] == [None, None]
 
 
-def test_a_category_method_is_chosen_by_the_mean_map_of_both_directions(split):
+def test_category_methods_are_chosen_by_mean_map(split):
     first, second = direct_metrics(split)
     assert first["mAP"] != pytest.approx(second["mAP"], abs=0.05)
     expected = (first["mAP"] + second["mAP"]) / 2
@@ -96,7 +96,7 @@ def test_an_instance_method_is_chosen_by_the_sum_of_recalls(split, labelled):
     assert selection_score(Toy("instance"), given) == pytest.approx(expected)
 
 
-def test_without_labels_every_method_is_chosen_by_the_sum_of_recalls(split):
+def test_unlabelled_methods_are_chosen_by_summed_recalls(split):
     given = without_labels(split)
     by_recall = selection_score(Toy("instance"), given)
     assert selection_score(Toy("category"), given) == by_recall

@@ -32,7 +32,7 @@ def test_reversal_is_the_identity_with_a_negative_gradient():
 
 
 @pytest.mark.parametrize("progress", [0.0, 0.1, 0.5, 0.9])
-def test_projections_get_the_adversarys_gradient_reversed_and_weighted(classes, placed, progress):
+def test_adversary_gradient_is_reversed_and_weighted(classes, placed, progress):
     method = placed(ACMR(**OPTIONS), classes(0))
     stage, codes = method.network.stages[0], torch.randn(2, 10, 8)
     stage.progress = progress
@@ -44,7 +44,7 @@ def test_projections_get_the_adversarys_gradient_reversed_and_weighted(classes, 
     torch.testing.assert_close(found, -weight * plain[0])
 
 
-def test_without_reversal_the_adversary_teaches_the_projections_nothing(classes, placed):
+def test_adversary_without_reversal_teaches_nothing(classes, placed):
     method = placed(ACMR(**OPTIONS | {"reversal": 0.0}), classes(0))
     method.network.stages[0].progress = 0.5
     for gradient in gradients(method, torch.randn(2, 10, 8)):
@@ -129,7 +129,7 @@ def test_invariance_is_that_of_loops_over_pairs(classes, placed, negative_weight
     assert stage.invariance(codes, x, labels).item() == pytest.approx(total / 9, rel=1e-5)
 
 
-def test_gradients_of_the_invariance_are_those_of_finite_differences(classes, placed):
+def test_invariance_gradients_match_finite_differences(classes, placed):
     method = placed(ACMR(**OPTIONS | {"margin": 3.0}), classes(0, 8))
     stage = method.network.stages[0]
     torch.manual_seed(0)

@@ -53,7 +53,7 @@ def test_correlations_are_the_cosines_between_the_column_spaces(views, fit):
     np.testing.assert_allclose(fit(views).arrays["correlations"], cosines, atol=1e-12)
 
 
-def test_block_pencil_has_eigenvalues_one_plus_and_minus_correlations(views, fit):
+def test_block_pencil_eigenvalues_are_one_plus_correlations(views, fit):
     x, y = centred(views)
     values = eigh(covariance(np.hstack([x, y])), block_diag(covariance(x), covariance(y)))[0]
     rho = fit(views).arrays["correlations"]
@@ -72,7 +72,7 @@ def test_variates_are_uncorrelated_with_unit_variance(views, fit, ridge):
     np.testing.assert_allclose(cross, np.diag(arrays["correlations"]), atol=1e-12)
 
 
-def test_invertible_maps_of_the_views_change_nothing_without_ridge(views, fit, score, rng):
+def test_invertible_maps_change_nothing_without_ridge(views, fit, score, rng):
     mapped = {
         "image": views["image"] @ rng.standard_normal((7, 7)),
         "text": views["text"] @ rng.standard_normal((5, 5)) + 3,
@@ -94,7 +94,7 @@ def test_variates_agree_with_the_iterative_solver_up_to_sign(views, fit, make_sp
 
 
 @pytest.mark.parametrize("count", [500, 50_000])
-def test_planted_correlations_and_directions_are_found_to_order_root_n(fit, rng, count):
+def test_planted_directions_are_recovered_to_order_root_n(fit, rng, count):
     rho = np.array([0.9, 0.6, 0.3])
     x = rng.standard_normal((count, 3))
     y = rho * x + np.sqrt(1 - rho**2) * rng.standard_normal((count, 3))
@@ -112,7 +112,7 @@ def test_ridge_is_free_of_the_units_of_the_views(views, fit, score):
     assert np.abs(score(fit(views), views) - expected).max() > 0.01
 
 
-def test_fewer_pairs_than_dimensions_correlate_perfectly_unless_there_is_a_ridge(fit, rng):
+def test_few_pairs_correlate_perfectly_without_ridge(fit, rng):
     noise = {m: rng.standard_normal((20, 30)) for m in ("image", "text")}
     with pytest.warns(UserWarning, match="ridge is 0"):
         unregularised = fit(noise)

@@ -39,7 +39,7 @@ def test_contrastive_loss_is_that_of_a_double_loop(codes):
     assert contrastive_loss(*codes, same, 1.0).item() == pytest.approx(expected)
 
 
-def test_gradients_of_the_contrastive_loss_are_those_of_finite_differences(codes):
+def test_contrastive_gradients_match_finite_differences(codes):
     same = LABELS @ LABELS.T > 0
     for c in codes:
         c.requires_grad_()

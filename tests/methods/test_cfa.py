@@ -91,7 +91,7 @@ def test_zscores_make_it_free_of_the_units_of_the_columns(paired, fitted, scores
     assert np.abs(scores(fitted(cfa(3), rescaled), rescaled) - expected).max() > 0.01
 
 
-def test_of_more_dims_than_directions_that_covary_as_many_are_used(paired, fitted):
+def test_surplus_dims_are_cut_to_covarying_directions(paired, fitted):
     paired["text"][:, 4] = paired["text"][:, 3]
     expected = fitted(cfa(4), paired).arrays["map.text"]
     with pytest.warns(UserWarning, match=r"dims is 5.*only 4"):

@@ -32,7 +32,7 @@ def test_the_code_of_an_image_is_made_without_text_and_inversely(representations
         assert torch.equal(stage.encode(modality, x[modality]), before)
 
 
-def test_the_code_fuses_the_intra_and_the_inter_media_representation(representations):
+def test_code_fuses_intra_and_inter_media_representations(representations):
     stage, x, _ = representations
     both = torch.cat([stage.intra["image"](x["image"]), torch.zeros(120, 16)], dim=1)
     inter = stage.inter["image"](x["image"])

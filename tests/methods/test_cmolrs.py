@@ -77,7 +77,7 @@ def test_unseen_items_of_the_same_class_are_found(kind, captions, pca_energy):
     assert precision_at_ten(method, test, T2I) > 0.9
 
 
-def test_each_direction_is_scored_by_its_own_half_of_the_embedding():
+def test_each_direction_scores_by_its_half_of_the_embedding():
     a, b, c, d = np.random.default_rng(0).standard_normal((4, 6, 3))
     image, text = np.hstack([a, b]), np.hstack([c, d])
     np.testing.assert_allclose(make().score(image, text, I2T), a @ c.T)
@@ -99,7 +99,7 @@ def test_the_curve_has_each_direction(kind):
         assert min(parts) > 0
 
 
-def test_a_direction_does_not_work_with_the_model_of_the_other_after_swapping_its_factors():
+def test_direction_fails_with_swapped_factors():
     method, _ = fitted()
     test = make_split(2)
     method.arrays["image.factors"][:, :3] *= -1  # spoils the first model, image to text
@@ -154,9 +154,7 @@ def test_the_curve_covers_all_triplets_and_the_loss_falls(kind):
 
 
 @pytest.mark.parametrize("chunks", [1, 13, 20])
-def test_a_killed_fit_resumes_from_its_snapshot_to_the_same_result(
-    kind, chunks, tmp_path, monkeypatch
-):
+def test_resumed_fit_equals_an_uninterrupted_one(kind, chunks, tmp_path, monkeypatch):
     monkeypatch.setattr("crossmodal.io.snapshots.SHARE", math.inf)
     whole, expected = fitted(kind=kind)
     run, method = Run(0, tmp_path), make(kind)

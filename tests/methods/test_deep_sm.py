@@ -54,7 +54,7 @@ def test_pairing_plays_no_part(classes, make_split, rng):
 
 
 @pytest.mark.parametrize("similarity", SIMILARITIES)
-def test_perfect_classifiers_find_all_with_ties_inside_the_classes(similarity):
+def test_perfect_classifiers_rank_all_with_ties_in_classes(similarity):
     posteriors = np.eye(4, dtype=np.float32)[np.arange(20) % 4]
     pool = Pool(posteriors, np.arange(20), posteriors > 0)
     method = DeepSM(**OPTIONS | {"similarity": similarity})

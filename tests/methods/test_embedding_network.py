@@ -66,7 +66,7 @@ def test_hinges_are_those_of_a_loop(rng, hardest):
     assert hinges(*arrays, 0.2, hardest).item() == pytest.approx(expected)
 
 
-def test_pairs_that_are_nearer_than_all_others_by_the_margin_cost_nothing():
+def test_pairs_nearer_by_the_margin_cost_nothing():
     distances = torch.tensor([[0.0, 1.0, 2.0], [1.5, 0.5, 1.0]])
     positives = torch.tensor([[True, False, False], [False, True, False]])
     assert hinges(distances, positives, positives, 0.5, 10) == 0

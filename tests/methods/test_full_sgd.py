@@ -31,7 +31,7 @@ def fitted_to(labelled, make_split):
     return fit
 
 
-def test_the_score_is_the_bilinear_form_of_the_weights_of_its_direction(fitted_to):
+def test_score_is_the_bilinear_form_of_its_direction(fitted_to):
     method, split = fitted_to()
     for direction, learner in method.learners.items():
         rows = []

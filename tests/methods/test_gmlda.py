@@ -64,7 +64,7 @@ def test_eigenvalues_are_those_of_the_literal_pencil(labelled, fitted, alignment
     np.testing.assert_allclose(method.arrays["values"], values[:5], atol=1e-9)
 
 
-def test_much_alignment_gives_cca_that_is_constrained_within_classes(labelled, fitted, scores):
+def test_strong_alignment_is_class_constrained_cca(labelled, fitted, scores):
     views, labels = labelled
     x, y = (x - x.mean(axis=0) for x in views.values())
     roots = [scipy.linalg.inv(scipy.linalg.sqrtm(scatters(v, labels)[1])) for v in (x, y)]
@@ -75,9 +75,7 @@ def test_much_alignment_gives_cca_that_is_constrained_within_classes(labelled, f
     np.testing.assert_allclose(found, expected, atol=1e-3)
 
 
-def test_order_of_the_classes_and_invertible_maps_of_the_views_change_nothing(
-    labelled, fitted, scores, rng
-):
+def test_class_order_and_invertible_maps_change_nothing(labelled, fitted, scores, rng):
     views, labels = labelled
     expected = scores(fitted(gmlda(), views, labels), views)
     mapped = {m: x @ rng.standard_normal((x.shape[1], x.shape[1])) + 1 for m, x in views.items()}

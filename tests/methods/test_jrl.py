@@ -44,7 +44,7 @@ def literal_objective(views, labels, maps):
     return total
 
 
-def test_the_objective_falls_to_a_stationary_point_of_the_literal_one(labelled, make_split):
+def test_objective_falls_to_a_stationary_point(labelled, make_split):
     views, labels = labelled
     split, run = make_split(views, labels), Run(seed=0)
     method = jrl()

@@ -92,7 +92,7 @@ def test_constant_added_to_the_kernel_changes_nothing(paired, fitted, scores, ke
     np.testing.assert_allclose(moved, expected, atol=1e-6)
 
 
-def test_without_shrinkage_training_pairs_of_distinct_points_correlate_perfectly(paired, fitted):
+def test_unregularised_training_pairs_correlate_perfectly(paired, fitted):
     noise = paired | {"text": paired["text"][::-1]}
     rho = [
         fitted(kcca(shrinkage=c), noise).arrays["correlations"][:100].mean() for c in (1e-9, 0.1)

@@ -153,7 +153,7 @@ def test_each_seed_draws_its_own_samples(make_split, labelled):
 
 @pytest.mark.parametrize("more", [{}, {"sample": 20, "iterations": 50}])
 @pytest.mark.parametrize("stop", [1, 7])
-def test_a_killed_fit_resumes_from_its_snapshot_to_the_same_result(
+def test_resumed_fit_equals_an_uninterrupted_one(
     make_split, labelled, tmp_path, monkeypatch, stop, more
 ):
     monkeypatch.setattr("crossmodal.io.snapshots.SHARE", math.inf)

@@ -77,7 +77,7 @@ def test_with_one_label_only_the_class_means_matter(labelled, fitted):
     np.testing.assert_allclose(a.T @ cross @ b, np.diag(method.arrays["correlations"]), atol=1e-10)
 
 
-def test_classes_of_one_size_leave_one_direction_less_than_classes(rng, fitted):
+def test_balanced_classes_leave_one_direction_less(rng, fitted):
     labels = np.eye(4, dtype=bool)[np.arange(80) % 4]
     views = {m: rng.standard_normal((80, 6)) for m in ("image", "text")}
     rho = fitted(ml_cca(dims=6), views, labels).arrays["correlations"]

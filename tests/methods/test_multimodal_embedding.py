@@ -81,7 +81,7 @@ def test_rows_keep_their_order_over_several_pieces(captioned, make_split):
     np.testing.assert_allclose(method.embed("text", last), whole[1400:], atol=1e-6)
 
 
-def test_lengths_of_image_features_change_neither_outputs_nor_gradients(captioned, rng):
+def test_image_feature_norms_change_nothing(captioned, rng):
     split = captioned(0)
     batch = (np.arange(16), np.arange(0, 80, 5))
     outputs, gradients = [], []
@@ -123,7 +123,7 @@ def test_the_image_map_starts_uniform_without_a_bias(captioned):
     assert image.bias is None
 
 
-def test_the_released_image_map_has_a_trained_bias_that_starts_at_zero(captioned):
+def test_released_image_map_has_a_zero_initial_bias(captioned):
     split = captioned(0)
     assert (placed(split, image_bias=True).network["image"].bias == 0).all()
     method = MultimodalEmbedding(**OPTIONS | {"image_bias": True})
@@ -153,7 +153,7 @@ def test_networks_have_the_published_numbers_of_parameters(make_split, width, mi
     assert count / 1e6 == pytest.approx(millions, abs=0.05)
 
 
-def test_an_epoch_takes_each_image_at_most_once_with_one_of_its_captions(captioned, rng):
+def test_epoch_takes_each_image_at_most_once(captioned, rng):
     split = captioned(0, count=40)
     batches = list(placed(split, batch=16).batches(0, rng))
     assert [len(images) for images, _ in batches] == [16, 16]  # the last 8 are dropped
@@ -233,7 +233,7 @@ def test_the_loss_is_that_of_the_embeddings(captioned, rng, pipeline):
 
 
 @pytest.mark.parametrize("direction", [("image", "text"), ("text", "image")])
-def test_order_scores_compare_captions_with_images_in_both_directions(rng, direction):
+def test_order_scores_compare_captions_with_images(rng, direction):
     method = MultimodalEmbedding(**OPTIONS | PIPELINES["SOE"])
     rows = {m: rng.random((n, 32), np.float32) for m, n in (("image", 5), ("text", 8))}
     expected = -(np.maximum(0, rows["text"] - rows["image"][:, None]) ** 2).sum(2)
@@ -287,7 +287,7 @@ def released_adam(gradients, rate):
     return path
 
 
-def test_the_released_bias_correction_is_that_of_the_ancestor_code(rng):
+def test_released_bias_correction_is_the_ancestors(rng):
     method = MultimodalEmbedding(**OPTIONS | {"bias_correction": "released"})
     parameter = nn.Parameter(torch.zeros((), dtype=torch.float64))
     method.network = nn.ParameterList([parameter])
@@ -303,7 +303,7 @@ def test_the_released_bias_correction_is_that_of_the_ancestor_code(rng):
 @pytest.mark.parametrize(
     ("step", "factor"), [(1, 3.5), (10, 6.5), (100, 3.2), (500, 1.6), (3000, 1.03)]
 )
-def test_the_released_bias_correction_makes_the_first_steps_larger(step, factor):
+def test_released_bias_correction_enlarges_first_steps(step, factor):
     rates = [
         MultimodalEmbedding(**OPTIONS | {"bias_correction": b}).learning_rate_at(0, step - 1)
         for b in ("released", "published")
@@ -351,7 +351,7 @@ def test_a_maximum_that_does_not_improve_returns_the_sum_model(captioned, script
         np.testing.assert_array_equal(both.state()[name], value)
 
 
-def test_a_maximum_with_epochs_of_its_own_counts_them_from_the_best_of_the_sum(captioned, scripted):
+def test_maximum_epochs_count_from_the_best_of_the_sum(captioned, scripted):
     method = scripted(loss="sum-max", finetuning_rate=0.001, finetuning_epochs=2)
     run = Run(seed=0)
     method.fit(captioned(0), captioned(1), run)
@@ -375,7 +375,7 @@ def test_the_maximum_is_learnt_at_its_own_rate(captioned, scripted):
 
 
 @pytest.mark.parametrize("pipeline", ["MH", "MOE"])
-def test_the_learning_curve_has_the_similarities_of_validation_items(captioned, pipeline):
+def test_curve_has_similarities_of_validation_items(captioned, pipeline):
     train, validation, run = captioned(0), captioned(1), Run(seed=0)
     method = MultimodalEmbedding(**OPTIONS | PIPELINES[pipeline] | {"epochs": 1})
     method.fit(train, validation, run)
@@ -401,7 +401,7 @@ def pipelines(table):
     return {label: e for label, e in shown.items() if label[:3] in ("FC7", "FNE")}
 
 
-def test_all_pipelines_on_both_embeddings_are_compared_on_all_datasets():
+def test_pipelines_and_embeddings_are_compared_on_all_datasets():
     labels = {f"{f}-{m}" for f in ("FC7", "FNE") for m in PIPELINES}
     labels |= {f"{label}-bl" for label in labels if not label.endswith(("PH", "POE"))}
     for table in (2, 3, 4):
@@ -424,7 +424,7 @@ RELEASED = {"hardest": "anchor", "image_bias": True, "bias_correction": "release
 
 
 @pytest.mark.parametrize("table", ["fne_table2", "fne_table3", "fne_table4", "flickr8k_table5"])
-def test_each_row_as_released_differs_from_the_published_one_in_three_options_alone(table):
+def test_released_rows_differ_in_three_options_alone(table):
     found = pipelines(table)
     released = [label for label in found if label.endswith(", as released")]
     assert 2 * len(released) == len(found)
@@ -442,7 +442,7 @@ SYSTEMS = {
 
 
 @pytest.mark.parametrize("experiment", SYSTEMS)
-def test_a_cited_system_has_the_loss_of_its_publication_and_a_published_row(experiment):
+def test_cited_systems_have_their_loss_and_a_published_row(experiment):
     said = PARAMS.fit(experiment).options
     assert said | SYSTEMS[experiment] == said
     assert (said["dims"], said["word_dims"], said["batch"]) == (1024, 300, 128)

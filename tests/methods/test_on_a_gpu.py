@@ -65,9 +65,7 @@ def fit(request, rng, with_small_crops):
     return run
 
 
-def test_a_killed_fit_resumes_with_the_same_numbers_also_with_workers(
-    there, fit, tmp_path, monkeypatch
-):
+def test_resumed_fit_has_equal_numbers_also_with_workers(there, fit, tmp_path, monkeypatch):
     monkeypatch.setattr("crossmodal.io.snapshots.SHARE", math.inf)
     whole, curve, _ = fit()
     assert [row.get("phase", 0) for row in curve] == [0, 0, 1, 1][: len(curve)]
@@ -86,7 +84,7 @@ def test_a_killed_fit_resumes_with_the_same_numbers_also_with_workers(
         np.testing.assert_array_equal(value, whole.state()[name], err_msg=name)
 
 
-def test_training_and_embeddings_are_nearly_those_of_the_processor(there, fit, here):
+def test_training_and_embeddings_agree_with_the_processor(there, fit, here):
     method, curve, split = fit()
     assert {p.device.type for p in method.network.parameters()} == {there}
     retrieved = [*split.views][:2]

@@ -50,7 +50,7 @@ def test_items_of_one_class_are_brought_together(labelled, make_split, fitted):
     assert selection_score(method, split) > selection_score(untrained, split) + 0.2
 
 
-def test_pairwise_loss_weighs_the_first_violation_by_its_estimated_rank(labelled, make_split):
+def test_pairwise_loss_weighs_by_estimated_rank(labelled, make_split):
     """With one try, N = 1: the rank is the number of strangers less one."""
     method = placed(labelled, make_split, tries=1)
     scores = torch.zeros(3, 3)
@@ -60,9 +60,7 @@ def test_pairwise_loss_weighs_the_first_violation_by_its_estimated_rank(labelled
         assert float(found) == pytest.approx(weight * 0.5)
 
 
-def test_the_number_of_tries_has_the_expectation_of_drawing_without_replacement(
-    labelled, make_split
-):
+def test_tries_have_the_expectation_without_replacement(labelled, make_split):
     """Of 9 strangers 2 violate: E[N] = 10 / 3; the weights of r = 8 // N are known."""
     method = placed(labelled, make_split, tries=9)
     scores = torch.full((10, 10), -5.0)
@@ -128,7 +126,7 @@ def test_the_gradient_is_that_of_the_loss(labelled, make_split):
         assert float(weights.grad[place]) == pytest.approx(difference, rel=1e-4, abs=1e-8)
 
 
-def test_without_list_and_norm_a_step_is_that_of_the_hinge_on_the_product(labelled, make_split):
+def test_step_without_list_and_norm_is_the_hinge_of_products(labelled, make_split):
     """W = U'V moves by U'(dV) + (dU)'V, with one weight for all triplets at one try."""
     method = placed(labelled, make_split, tries=1, list_weight=0.0, penalty=0.0)
     U, V = (method.network[m].weight.detach().double() for m in ("image", "text"))

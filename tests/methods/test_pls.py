@@ -54,7 +54,7 @@ def test_scores_of_a_view_are_orthogonal(paired, fitted, make_split):
         np.testing.assert_allclose(products, np.diag(np.diag(products)), atol=1e-9)
 
 
-def test_the_first_direction_is_that_of_cfa_and_the_later_ones_are_not(paired, fitted):
+def test_first_direction_alone_is_that_of_cfa(paired, fitted):
     first, other = (
         fitted(method(dims=3, scaling="centre"), paired).arrays["map.image"]
         for method in (PLS, CFA)

@@ -37,7 +37,7 @@ def test_predictions_equal_those_of_sklearn(views, predict, penalty):
     np.testing.assert_allclose(prediction, peer.predict(views["text"]), rtol=1e-9)
 
 
-def test_predictions_solve_least_squares_with_the_penalty_as_further_rows(views, predict):
+def test_predictions_solve_penalised_least_squares(views, predict):
     prediction, alpha = predict(views, 0.5)
     x, y = (views[m] - views[m].mean(axis=0) for m in ("text", "image"))
     rows = np.vstack([x, np.sqrt(alpha) * np.eye(6)])

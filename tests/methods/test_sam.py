@@ -160,7 +160,7 @@ def test_loss_without_adaptation_is_the_static_hinge_bit_for_bit(categories, cap
 
 
 @pytest.mark.parametrize("epoch", [0, 60])
-def test_margin_of_feature_distances_alone_is_the_same_in_all_epochs(categories, epoch):
+def test_feature_distance_margin_is_epoch_invariant(categories, epoch):
     split = categories(0)
     method = placed(split, feature_share=1.0)
     batch = first_batch(method, epoch)
@@ -212,7 +212,7 @@ def test_centroid_distance_of_a_regular_simplex(make_split, classes):
     np.testing.assert_allclose(f_mc, expected, atol=1e-6)
 
 
-def test_centroid_distance_is_symmetric_in_zero_to_one_and_zero_within_a_category(make_split, rng):
+def test_centroid_distance_is_symmetric_and_bounded(make_split, rng):
     centroids = rng.standard_normal((6, 3))
     centroids[1] = -centroids[0]
     centroids /= np.linalg.norm(centroids, axis=1, keepdims=True)
@@ -223,7 +223,7 @@ def test_centroid_distance_is_symmetric_in_zero_to_one_and_zero_within_a_categor
     np.testing.assert_allclose(f_mc[::2, 1::2].diagonal(), 0, atol=1e-6)
 
 
-def test_items_of_several_categories_stand_at_the_mean_of_their_centroids(make_split):
+def test_multi_category_items_stand_at_mean_centroids(make_split):
     labels = np.array([[1, 1, 0], [1, 0, 0], [0, 0, 1]])
     f_mc = centroid_distances(make_split, labels, np.eye(3))
     assert f_mc[0, 1] == pytest.approx((1 - np.sqrt(0.5)) / 2)

@@ -32,7 +32,7 @@ def test_labels_as_texts_give_the_canonical_correlations_of_lda(labelled, fitted
     np.testing.assert_allclose(values, (3 + np.sqrt(1 + 8 * squares)) / 2, atol=1e-6)
 
 
-def test_covariances_of_the_three_projected_views_are_as_constrained(labelled, fitted, make_split):
+def test_covariances_of_three_views_are_as_constrained(labelled, fitted, make_split):
     views, labels = labelled
     ridge = 0.05
     method = fitted(three_view(6, ridge, power=0.0), views, labels)

@@ -29,7 +29,7 @@ def test_perfect_scorer_reaches_the_upper_bound(found):
     assert perfect["MedR"] == perfect["MeanR"] == 1
 
 
-def test_perfect_scorer_reaches_the_upper_bound_with_five_captions():
+def test_perfect_scorer_reaches_the_bound_of_five_captions():
     images = Pool(np.zeros((20, 1)), np.arange(20))
     captions = Pool(np.zeros((100, 1)), np.arange(20).repeat(5))
     for direction in ((images, captions), (captions, images)):
@@ -38,7 +38,7 @@ def test_perfect_scorer_reaches_the_upper_bound_with_five_captions():
         assert perfect["MeanR"] == 1
 
 
-def test_constant_scorer_gets_exact_chance_and_no_credit_when_pessimistic(found):
+def test_constant_scorer_gets_chance_and_no_pessimistic_credit(found):
     constant = found["constant"]
     for k in DEPTHS:
         assert constant[f"R@{k}"] == pytest.approx(100 * k / ITEMS)
@@ -57,7 +57,7 @@ def test_constant_scorer_gets_chance_recall_with_five_captions():
         assert found[f"R@{k}"] == pytest.approx(100 * (1 - missed))
 
 
-def test_random_scorer_stays_within_five_standard_errors_of_chance(found):
+def test_random_scorer_is_within_five_errors_of_chance(found):
     random, chance = found["random"], found["constant"]  # a constant has the mean of random scores
     for name in ("mAP", "mAP@50", *(f"R@{k}" for k in DEPTHS)):
         scale = 100 if name.startswith("R") else 1
@@ -101,7 +101,7 @@ def test_spread_of_chance_of_average_precision_is_that_of_draws(rng):
         assert spread[name] == pytest.approx(np.std([draw[name] for draw in draws]), rel=0.2)
 
 
-def test_spread_of_chance_counts_a_query_without_its_item_as_sure():
+def test_chance_spread_counts_missing_items_as_certain():
     queries, gallery = (
         Pool(np.zeros((2, 1)), np.array([1, 9])),
         Pool(np.zeros((4, 1)), np.arange(4)),

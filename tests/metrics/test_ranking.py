@@ -83,7 +83,7 @@ def test_average_precision_is_the_mean_over_all_shuffles_of_ties(cutoff):
 
 
 @pytest.mark.parametrize("k", range(1, DOCUMENTS + 2))
-def test_recall_and_precision_are_the_mean_over_all_shuffles_of_ties(k):
+def test_recall_and_precision_average_all_tie_orders(k):
     for scores in SCORES:
         ranked = shuffled(scores)[..., :k]
         tiled = np.tile(scores, (32, 1))
@@ -93,7 +93,7 @@ def test_recall_and_precision_are_the_mean_over_all_shuffles_of_ties(k):
         np.testing.assert_allclose(precision_at([k], tiled, RELEVANCES)[:, 0], precision)
 
 
-def test_first_rank_is_the_mean_or_the_worst_over_all_shuffles_of_ties():
+def test_first_rank_is_mean_or_worst_of_all_tie_orders():
     for scores in SCORES:
         ranked = shuffled(scores)
         rank = np.where(ranked.any(axis=2), ranked.argmax(axis=2) + 1, np.inf)
@@ -105,7 +105,7 @@ def test_first_rank_is_the_mean_or_the_worst_over_all_shuffles_of_ties():
 
 @pytest.mark.parametrize("levels", [(-np.inf, 0.0, np.inf), (-3e38, -1e-45, 1e-45)])
 @pytest.mark.parametrize("cutoff", [None, 3])
-def test_only_the_order_of_scores_matters_even_at_the_ends_of_float32(levels, cutoff):
+def test_metrics_depend_on_order_alone_at_float32_extremes(levels, cutoff):
     scores = np.repeat(SCORES, 32, axis=0)
     relevant = np.tile(RELEVANCES, (len(SCORES), 1))
     extreme = np.array(levels, np.float32)[scores.astype(int)]
@@ -178,7 +178,7 @@ def test_average_precision_of_a_list_worked_by_hand():
 
 
 @pytest.mark.parametrize(("documents", "hits"), [(1, 1), (10, 3), (200, 20), (7, 7)])
-def test_perfect_ranking_scores_one_and_reversed_ranking_its_closed_form(documents, hits):
+def test_perfect_and_reversed_rankings_have_closed_forms(documents, hits):
     relevant = (np.arange(documents) < hits)[None]
     scores = -np.arange(documents, dtype=np.float32)[None]
     assert average_precision(scores, relevant) == pytest.approx(1)
@@ -189,7 +189,7 @@ def test_perfect_ranking_scores_one_and_reversed_ranking_its_closed_form(documen
 
 
 @pytest.mark.parametrize("cutoff", [None, 20])
-def test_increasing_transforms_and_the_order_of_documents_change_nothing(rng, cutoff):
+def test_metrics_ignore_monotone_maps_and_document_order(rng, cutoff):
     scores, relevant = rng.integers(-9, 9, (50, 100)), rng.random((50, 100)) < 0.1
     order = rng.permutation(100)
 
@@ -225,7 +225,7 @@ def test_tie_groups_deep_in_a_long_ranking_keep_their_precision():
     assert found == pytest.approx(expected, rel=1e-9)
 
 
-def test_cut_through_thousands_of_ties_equals_the_mean_over_draws(rng):
+def test_cut_through_many_ties_equals_the_mean_of_draws(rng):
     scores = np.append(np.ones(10), np.zeros(3000))[None]
     relevant = (np.arange(3010) % 7 == 0)[None]
     expected = average_precision(scores, relevant, 50)[0]

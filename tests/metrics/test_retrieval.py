@@ -166,7 +166,7 @@ def test_query_whose_item_is_missing_has_rank_infinity():
 
 
 @pytest.mark.parametrize(("ranks", "median"), [([1, 4], 2), ([1, 2, 9], 2), ([3, 4, 4, 9], 4)])
-def test_median_rank_is_the_floor_of_the_zero_based_median_plus_one(ranks, median):
+def test_median_rank_is_the_floored_zero_based_median(ranks, median):
     scores = np.array([np.where(np.arange(10) < rank - 1, 2.0, 0.0) for rank in ranks])
     scores[:, 9] = 1  # the own document
     queries = Pool(scores, np.full(len(ranks), 9))
@@ -229,7 +229,7 @@ def test_pools_that_do_not_fit_are_refused(captioned):
         evaluate(labelled, captions)
 
 
-def test_precision_among_all_documents_is_the_share_of_relevant_ones(labelled):
+def test_precision_of_all_documents_is_the_relevant_share(labelled):
     queries, gallery = labelled
 
     def score_rows(rows):

@@ -59,7 +59,7 @@ def test_a_caption_names_one_to_three_things_and_never_all(sentences):
     assert all(count < things for count, things in named)
 
 
-def test_adjectives_of_a_caption_about_one_thing_are_those_of_one_thing(sentences):
+def test_caption_adjectives_of_one_thing_belong_to_it(sentences):
     for scene, text in sentences:
         categories = said(text, grammar.NOUNS)
         if len(categories) == 1:

@@ -79,7 +79,7 @@ def test_rotation_turns_the_thing():
     assert (np.abs(left - right) > 30).mean() > 0.02
 
 
-def test_light_clutter_and_noise_make_two_pictures_of_a_scene_differ():
+def test_clutter_and_noise_make_pictures_of_a_scene_differ():
     assert np.abs(picture(BALL) - picture(BALL, seed=1)).mean() > 5
 
 

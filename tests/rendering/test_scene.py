@@ -24,7 +24,7 @@ def silhouette(thing):
     return SHAPES[thing.category](plane.real, plane.imag) > 0
 
 
-def test_primary_thing_has_the_wanted_category_and_alone_is_large(scenes):
+def test_primary_thing_has_its_category_and_alone_is_large(scenes):
     for number, scene in enumerate(scenes):
         assert scene.primary.category == CATEGORIES[number % len(CATEGORIES)]
         assert [t for t in scene.things if t.size == "large"] == [scene.primary]
@@ -37,7 +37,7 @@ def test_labels_are_the_categories_of_two_to_five_things(scenes):
         assert scene.labels == tuple(sorted(set(scene.labels)))
 
 
-def test_a_good_part_of_every_thing_is_seen_and_some_things_are_partly_hidden(scenes):
+def test_things_are_visible_in_part_and_some_are_occluded(scenes):
     hidden = 0
     for scene in scenes:
         owner = np.full((WIDTH, WIDTH), -1)
@@ -50,7 +50,7 @@ def test_a_good_part_of_every_thing_is_seen_and_some_things_are_partly_hidden(sc
     assert hidden > 0
 
 
-def test_usual_colours_and_backgrounds_are_likelier_than_chance_but_no_rule(scenes):
+def test_usual_colours_are_likely_but_no_rule(scenes):
     for part, chance in (("colour", 1 / 8), ("background", 1 / 6)):
         usual = [
             getattr(s.primary if part == "colour" else s, part) in USUAL[s.primary.category]
@@ -59,7 +59,7 @@ def test_usual_colours_and_backgrounds_are_likelier_than_chance_but_no_rule(scen
         assert 1.5 * chance < np.mean(usual) < 0.75
 
 
-def test_no_category_is_a_companion_of_one_primary_category_alone(scenes):
+def test_no_category_accompanies_one_primary_alone(scenes):
     for category in CATEGORIES:
         primaries = {s.primary.category for s in scenes if category in s.labels}
         assert len(primaries) > 3
@@ -81,7 +81,7 @@ def test_relation_of_overlapping_things_is_the_order_of_drawing():
     assert scene.relation(back, front) == "behind"
 
 
-def test_silhouettes_fill_their_square_and_differ_from_one_another():
+def test_silhouettes_fill_their_square_and_differ():
     images = {c: silhouette(Thing(c, "red", "plain", "large", 0.5, 0.5, 0.5, 0.0)) for c in SHAPES}
     for category, image in images.items():
         rows = np.flatnonzero(image.any(axis=1))

@@ -74,7 +74,7 @@ def test_every_voice_exists_and_sounds_different(synthesiser):
     assert len(said) == len(VOICES) == len(ACCENTS) * len(VARIANTS)
 
 
-def test_different_texts_differ_by_more_than_the_same_text_said_twice(synthesiser):
+def test_texts_differ_more_than_repetitions_of_one(synthesiser):
     def spectrum(text):
         power = np.abs(np.fft.rfft(synthesiser.say(text, "en+f2", **NORMAL), 2**16)[1:]) ** 2
         return np.log(power.reshape(128, -1).mean(axis=1))  # (128,) bands
@@ -136,7 +136,7 @@ def test_library_in_a_deep_folder_is_found(tmp_path, monkeypatch):
         assert len(opened.say(TEXT, "en", **NORMAL)) > RATE / 2
 
 
-def test_temporary_folder_with_a_long_path_is_an_error_that_says_so(tmp_path, monkeypatch):
+def test_long_temporary_path_is_an_error_that_names_it(tmp_path, monkeypatch):
     deep = tmp_path / ("d" * 160)
     deep.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(deep))

@@ -32,14 +32,14 @@ def told(metrics, runs, datasets=("toy",)):
     return chance(table, experiments, {n: [run] for n, run in zip(names, runs, strict=True)})
 
 
-def test_the_number_of_test_items_and_chance_with_its_spread_are_told():
+def test_item_count_and_chance_with_spread_are_stated():
     assert told(["R@1", "R@10", "MedR"], [make_run(1000)]) == [
         "`toy`: 1,000 test items; chance is R@10 3.3 ± 1.0 image-to-text, R@10 3.3 ± 1.0 "
         "text-to-image."
     ]
 
 
-def test_another_metric_is_told_where_the_table_has_no_common_one():
+def test_other_metric_is_stated_without_a_common_one():
     assert "chance is R@1 0.3 ± 0.3 image-to-text" in told(["R@1", "MedR"], [make_run()])[0]
     assert "chance is mAP 0.123 ± 0.050" in told(["mAP", "rsum"], [make_run(mAP=0.05)])[0]
     assert told(["MedR"], [make_run()]) == ["`toy`: 300 test items."]

@@ -9,7 +9,7 @@ from crossmodal.reporting.curves import (
 )
 
 
-def test_a_learning_curve_is_the_mean_of_the_seeds_that_reached_a_step():
+def test_learning_curve_averages_seeds_that_reached_a_step():
     curves = [
         [{"step": "0", "loss": "4", "validation": "0.1"}],
         [
@@ -36,17 +36,17 @@ def test_optimiser_steps_count_where_they_were_logged():
     assert learning_curve([curve], []) == [[46, 1, "", "", 0, ""], [92, 1, "", "", 1, ""]]
 
 
-def test_a_method_without_a_curve_has_the_validation_score_of_its_fit():
+def test_method_without_curve_has_its_validation_score():
     runs = [{"model": {"validation": 0.25}}, {"model": {"validation": 0.75}}]
     assert learning_curve([[], []], runs) == [[0, 0.5, "", "", pytest.approx(0.125**0.5)]]
 
 
-def test_a_method_that_logs_its_loss_alone_has_the_validation_score_of_its_fit_too():
+def test_method_with_loss_alone_has_its_validation_score():
     curve = [{"triplets": "1000", "loss": "0.9"}, {"triplets": "2000", "loss": "0.5"}]
     assert learning_curve([curve], [{"model": {"validation": 0.25}}]) == [[0, 0.25, "", "", ""]]
 
 
-def test_a_precision_curve_is_the_mean_of_directions_and_seeds_at_scopes_that_all_have():
+def test_precision_curve_averages_shared_scopes():
     chance = {"precision_by_chance": {"a-to-b": 0.05, "b-to-a": 0.1}}
     runs = [
         {"precision_scope": {"a-to-b": {"1": 0.1, "10": 0.5, "5": 0.2}, "b-to-a": {"1": 0.3}}},
@@ -75,7 +75,7 @@ def test_what_figures_draw_besides_is_kept():
     assert learning_curve([curve], []) == [[0, 0.1, "", "", 0.5, 3, 0.2, "", ""]]
 
 
-def test_the_gap_is_how_much_more_similar_pairs_are_than_negatives():
+def test_gap_is_pair_minus_negative_similarity():
     curve = [{"step": "0", "validation": "3", "positives": "-0.2", "negatives": "-0.5"}]
     assert learning_columns([with_gap(curve)]) == [*LEARNING, "gap", "spread validation"]
     assert learning_curve([with_gap(curve)], [])[0][-2] == pytest.approx(0.3)

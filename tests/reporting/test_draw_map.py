@@ -32,7 +32,7 @@ def test_both_modalities_stand_on_the_map_by_label(run_toy, tmp_path):
     assert len(marks) == sum(map(sum, labels)) + len(expected)  # and the legend's
 
 
-def test_all_items_with_one_label_stand_on_the_map_if_none_is_named(run_toy, tmp_path):
+def test_map_without_labels_has_all_single_label_items(run_toy, tmp_path):
     run, output = run_toy(), tmp_path / "map.svg"
     draw_map(
         Map(**(SPEC | {"labels": None})), output, [run.embeddings, run.data.folder / "items.csv"]

@@ -26,7 +26,7 @@ def drawn(tmp_path, columns=COLUMNS):
     return tmp_path / "margins.svg"
 
 
-def test_every_category_has_a_panel_with_a_line_for_each_other_one(tmp_path):
+def test_margins_have_a_panel_per_category_with_all_others(tmp_path):
     tree = ElementTree.parse(drawn(tmp_path))
     texts = ["".join(n.itertext()).strip() for n in tree.iter() if n.tag.endswith("}text")]
     for name in ("a & b", "sea", "sky"):

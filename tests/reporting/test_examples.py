@@ -38,7 +38,7 @@ def test_results_are_the_best_documents_and_marked_by_the_task(sides, by_label):
             assert gallery.items[example.pair] == example.query
 
 
-def test_failures_are_the_queries_whose_first_right_result_comes_last(sides):
+def test_failures_have_the_latest_first_right_result(sides):
     queries, gallery = sides
     failures = [e.rank for e in draw(queries, gallery, False)["failures"]]
     order = np.argsort(-dot(queries, gallery)(slice(None)), axis=1)

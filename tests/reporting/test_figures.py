@@ -43,7 +43,7 @@ def test_lines_that_share_a_colour_differ_in_their_dashes(tmp_path):
     assert "stroke-dasharray" in draw(tmp_path / "eleven.svg", many).read_text()
 
 
-def test_a_matrix_is_drawn_with_its_labels_and_follows_its_values_alone(tmp_path):
+def test_matrix_figure_has_labels_and_follows_values(tmp_path):
     paths = [tmp_path / name for name in ("first.svg", "again.svg", "moved.svg")]
     for path, last in zip(paths, (1.0, 1.0, 0.5), strict=True):
         draw_matrix(path, np.diag([1.0, 2.0, last]), "Toy", ("clips", "images"))

@@ -24,6 +24,6 @@ def test_numbers_are_named_where_a_note_is_not_on_all_of_a_row():
     )
 
 
-def test_nothing_is_said_where_there_is_no_note_or_no_published_number():
+def test_no_note_without_a_reason_or_published_number():
     unpublished = Row("a", "A", "toy", {("both", "rsum"): Cell("rsum", None, [1.0], "a note")})
     assert notes([make_row("B"), unpublished]) == []

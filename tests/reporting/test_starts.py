@@ -26,7 +26,7 @@ def test_a_run_has_started_if_both_splits_are_well_above_chance(validation, test
     assert outcome(make_run(validation, test, chance))[STARTS] == started
 
 
-def test_the_last_epoch_tells_how_similar_pairs_and_negatives_were():
+def test_last_epoch_states_pair_and_negative_similarity():
     found = outcome(make_run(10, 10, 3.2))
     assert (found["positives"], found["negatives"]) == (0.9, 0.2)
 

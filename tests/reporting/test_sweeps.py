@@ -49,7 +49,7 @@ def test_experiments_that_differ_in_x_alone_share_a_line():
     assert lines == {"SAM, slope 1": expected, "SAM, slope 3": expected}
 
 
-def test_a_fact_may_be_x_and_leaves_the_name_of_the_line_with_all_facts():
+def test_fact_as_x_leaves_the_line_name_with_all_facts():
     plain = GRID.model_copy(update={"grid": {}, "label": "CCA on Lite{size}"})
     members = {
         f"cca{size}": plain.model_copy(update={"facts": {"size": size, "accuracy": 70.0 + size}})

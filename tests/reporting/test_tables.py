@@ -128,14 +128,14 @@ def test_one_seed_has_no_spread():
     assert (cell.spread, cell.show_reproduced()) == (None, "0.500")
 
 
-def test_what_was_not_run_is_empty_and_never_the_published_number():
+def test_missing_run_is_empty_and_never_published():
     cell = Cell("mAP", 0.4, [])
     assert (cell.reproduced, cell.spread, cell.difference) == (None, None, None)
     assert cell.show_reproduced() == cell.show(cell.difference) == ""
     assert cell.show(cell.published) == "0.400"
 
 
-def test_a_table_of_starts_counts_them_and_shows_the_last_similarities():
+def test_table_of_starts_counts_them_and_last_similarities():
     runs = []
     for value in (0.9, 0.9, 0.001, 0.9, 0.9):
         run = make_run(value) | {"validation": make_part(value)}
@@ -164,7 +164,7 @@ def test_time_and_memory_belong_to_the_whole_run():
     assert row.cells["both", "peak memory (MB)"].show_reproduced() == "300 ± 0"
 
 
-def test_the_time_of_each_direction_stands_beside_what_was_published_of_it():
+def test_direction_times_stand_beside_published_ones():
     run = make_run(0.3)
     logged = {"seconds": 5.0, "seconds image-to-text": 2.0, "seconds text-to-image": 3.0}
     run["model"] = {"last_epoch": logged, "fit_seconds": 9.0, "peak_memory_mb": 300}
@@ -180,7 +180,7 @@ def test_the_time_of_each_direction_stands_beside_what_was_published_of_it():
     assert ("both", time) not in row.cells
 
 
-def test_a_published_map_without_a_direction_stands_by_the_average():
+def test_published_map_of_no_direction_stands_by_the_average():
     run = make_run(0.3)
     for metrics in (
         *run["test"].values(),
@@ -204,7 +204,7 @@ def test_directions_of_a_table_are_those_of_its_runs():
     assert [list(row.cells) for row in rows] == [[("image-to-image", "mAP")]] * 4
 
 
-def test_a_published_average_of_other_directions_is_no_comparison():
+def test_published_average_of_other_directions_is_not_compared():
     metrics = {"mAP": 0.6, "queries": 5.0, "gallery": 5.0}
     found = {"image-to-image": metrics, "text-to-text": metrics, "average": {"mAP": 0.6}}
     run = {"test": found, "controls": dict.fromkeys(["random", "constant", "perfect"], found)}
@@ -375,7 +375,7 @@ def test_the_csv_has_the_same_numbers_as_the_markdown(two):
     assert len(lines) == 5 * (3 + 3 + 1 + 1)
 
 
-def test_the_csv_keeps_all_digits_and_leaves_empty_what_there_is_not(two):
+def test_csv_keeps_all_digits_and_empty_cells(two):
     lines = {(r[1], r[4], r[5]): dict(zip(COLUMNS, r, strict=True)) for r in to_csv("toy", two[1])}
     line = lines["cca", "image-to-text", "mAP"]
     assert line["reproduced"] == pytest.approx(0.5, abs=1e-12)
@@ -487,7 +487,7 @@ def ranked(metric, values):
     return {direction: [label for label in rows if label] for direction, rows in found.items()}
 
 
-def test_a_ranked_table_has_the_best_first_in_each_direction_and_the_rest_below():
+def test_ranked_table_has_the_best_first_per_direction():
     found = ranked("mAP", {"CCA": (0.3, 0.4), "CFA": (0.5, 0.2), "SAM": (0.6, 0.5)})
     below = ["Cited", "(random scores)", "(constant scores)", "(perfect scores)"]
     assert found["image-to-text"] == ["SAM", "CFA", "CCA", *below]

@@ -101,7 +101,7 @@ def test_the_second_address_is_tried_when_the_first_fails(server, publish, outpu
     assert output.read_bytes() == CONTENT
 
 
-def test_the_second_address_is_tried_when_the_first_has_another_file(server, publish, output):
+def test_second_address_is_tried_after_another_file(server, publish, output):
     server.files |= {"/first/a.mat": b"a page that says good bye", "/second/a.mat": CONTENT}
     publish(f"{server.url}/first/a.mat", f"{server.url}/second/a.mat", sha256=SHA256)
     download("toy", output)
@@ -116,7 +116,7 @@ def test_every_address_that_failed_is_named_with_what_to_do(server, publish, out
         assert fragment in found
 
 
-def test_files_without_an_address_are_listed_with_where_to_get_and_to_put_them(monkeypatch, output):
+def test_files_without_address_are_listed_with_the_remedy(monkeypatch, output):
     asked = Source("a.mat", help="Sign the form at https://example.org/form.", bytes=2_500_000)
     sources = (
         asked,
@@ -211,9 +211,7 @@ def corrupt_archive():
     [b"a page that says good bye", corrupt_archive(), archive(a_mat=b"older")],
     ids=["no archive", "corrupt archive", "another archive"],
 )
-def test_a_wrong_archive_is_refused_and_fetched_afresh_the_next_time(
-    server, publish, output, wrong
-):
+def test_wrong_archive_is_refused_then_fetched_afresh(server, publish, output, wrong):
     publish(f"{server.url}/all.zip#a.mat", sha256=SHA256)
     server.files["/all.zip"] = wrong
     assert f"{server.url}/all.zip#a.mat: " in failure(output)
@@ -222,7 +220,7 @@ def test_a_wrong_archive_is_refused_and_fetched_afresh_the_next_time(
     assert output.read_bytes() == CONTENT
 
 
-def test_an_archive_truncated_on_its_way_is_fetched_again_the_next_time(server, publish, output):
+def test_truncated_archive_is_fetched_again(server, publish, output):
     whole = archive(a_mat=CONTENT)
     publish(f"{server.url}/all.zip#a.mat", sha256=SHA256)
     server.files["/all.zip"] = cut(whole, 40)
@@ -280,7 +278,7 @@ def test_what_is_not_the_file_is_recognised_without_a_checksum(
     assert list(archives.iterdir()) == []
 
 
-def test_a_length_that_is_too_short_is_recognised_by_the_checksum(server, publish, output):
+def test_short_content_length_is_caught_by_the_checksum(server, publish, output):
     server.files["/a.mat"] = lambda handler: handler.answer(CONTENT, Content_Length=700)
     publish(f"{server.url}/a.mat", sha256=SHA256)
     assert "checksum is" in failure(output)
@@ -309,9 +307,7 @@ def test_the_next_run_resumes_where_this_one_stopped(server, publish, output, ar
     assert list(archives.iterdir()) == []
 
 
-def test_what_came_from_an_address_that_failed_is_removed_when_another_has_the_file(
-    server, publish, output, archives
-):
+def test_files_of_a_failed_address_are_removed(server, publish, output, archives):
     server.files |= {"/first/a.mat": cut(CONTENT, 700), "/second/a.mat": CONTENT}
     publish(f"{server.url}/first/a.mat", f"{server.url}/second/a.mat")
     download("toy", output)
@@ -413,9 +409,7 @@ def test_what_a_mirror_lacks_comes_from_its_host(
     assert f"{mirror}/toy/a.mat: " in capsys.readouterr().err
 
 
-def test_a_file_that_neither_mirror_nor_host_has_is_named_with_both(
-    server, publish, output, tmp_path, monkeypatch
-):
+def test_file_in_neither_place_is_named_with_both(server, publish, output, tmp_path, monkeypatch):
     publish(f"{server.url}/a.mat")
     monkeypatch.setenv(MIRROR, str(tmp_path / "mirror"))
     found = failure(output)

@@ -37,7 +37,7 @@ def test_embeddings_are_the_projected_features_of_their_split(run_toy, split, mo
     assert (view["labels"].sum(axis=1) == 1).all()
 
 
-def test_the_file_has_both_splits_both_modalities_and_the_facts_of_the_run(run_toy):
+def test_embedding_file_has_splits_modalities_and_facts(run_toy):
     run = run_toy()
     with h5py.File(run.embeddings) as file:
         assert sorted(file) == ["test", "validation"]

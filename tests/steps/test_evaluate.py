@@ -114,7 +114,7 @@ def test_controls_bound_the_metrics(run_toy):
     assert {m: found[m] for m in expected} == pytest.approx(expected)
 
 
-def test_the_random_control_follows_the_seed_and_nothing_else_does(run_toy, tmp_path):
+def test_random_control_alone_follows_the_seed(run_toy, tmp_path):
     run = run_toy()
     for name, seed in (("same", 0), ("other", 1)):
         evaluate(EvaluateSpec(code="0123"), tmp_path / f"{name}.json", run.embeddings, seed)

@@ -15,7 +15,7 @@ def measured(run, **changes):
     return json.loads(output.read_text())
 
 
-def test_both_directions_have_the_metrics_of_the_methods_own_readout(run_toy):
+def test_posterior_metrics_are_those_of_the_read_out(run_toy):
     run = run_toy()
     own, found = json.loads(run.metrics.read_text()), measured(run)
     assert found["test"].keys() == own["test"].keys()
@@ -27,7 +27,7 @@ def test_both_directions_have_the_metrics_of_the_methods_own_readout(run_toy):
     assert found["model"] == own["model"]
 
 
-def test_wrong_labels_change_the_classifier_and_not_what_is_relevant(run_toy):
+def test_wrong_labels_change_the_classifier_alone(run_toy):
     run = run_toy()
     right, wrong = measured(run), measured(run, changes=Changes(wrong_labels=0.9))
     assert right["test"] != wrong["test"]

@@ -135,7 +135,7 @@ def test_the_file_says_how_it_was_made(run):
 
 @pytest.mark.parametrize("unit", ["item", "caption"])
 @pytest.mark.parametrize("ragged", [False, True])
-def test_a_stopped_run_resumes_and_ends_with_the_bytes_of_an_uninterrupted_one(run, unit, ragged):
+def test_stopped_extraction_resumes_to_equal_bytes(run, unit, ragged):
     chunks = asked_by(unit)
     undisturbed = run(Toy(unit, ragged)).read_bytes()
     for stop in range(len(chunks)):
@@ -181,7 +181,7 @@ def test_a_finished_run_leaves_no_checkpoint(run):
     assert not list(FOLDER.rglob("*.npy"))
 
 
-def test_a_chunk_of_sequences_that_was_half_written_is_extracted_again(run, monkeypatch):
+def test_half_written_chunk_is_extracted_again(run, monkeypatch):
     """Killed between the two files of the second chunk."""
     undisturbed = run(Toy(ragged=True)).read_bytes()
     saved = []

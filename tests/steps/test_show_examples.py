@@ -16,7 +16,7 @@ def page_of(run, output, **spec):
 
 
 @pytest.mark.parametrize("labelled", [True, False])
-def test_a_page_shows_both_directions_with_right_and_wrong_results(run_toy, tmp_path, labelled):
+def test_example_page_has_both_directions_and_outcomes(run_toy, tmp_path, labelled):
     page = page_of(run_toy(labelled), tmp_path / "examples" / "toy.html")
     assert "<h1>Best &amp; first: toy, test split</h1>" in page
     rule = "its first label is that of the query" if labelled else "of the query's own item"

@@ -35,7 +35,7 @@ def make(spec, *paths):
     tabulate(TabulateSpec.model_validate(spec), *paths)
 
 
-def test_a_run_becomes_a_table_of_published_next_to_reproduced_numbers(run_toy, tmp_path):
+def test_table_has_published_beside_reproduced_numbers(run_toy, tmp_path):
     run = run_toy()
     output = tmp_path / "results/tables/toy.md"
     make(SPEC, output, output.with_suffix(".csv"), [run.metrics])
@@ -89,7 +89,7 @@ def test_each_remark_on_the_data_is_printed_once(run_toy, tmp_path):
     assert text.count("photograph") == 1
 
 
-def test_each_readout_has_its_columns_and_the_published_number_is_of_the_own_one(run_toy, tmp_path):
+def test_read_outs_have_columns_and_the_own_published_number(run_toy, tmp_path):
     run = run_toy()
     metrics = json.loads(run.metrics.read_text())
     metrics["test"]["image-to-text"]["mAP"] = 0.987

@@ -65,7 +65,7 @@ def run(run_toy, tmp_path, monkeypatch):
     return jobs
 
 
-def test_a_failed_row_is_empty_with_its_reason_and_the_table_is_due(run):
+def test_failed_row_is_empty_with_reason_and_table_due(run):
     del run["other"]
     made = tabulate_unfinished(run.values(), {run["train"]})
     assert [*map(str, made)] == [*run["table"].output, *run["merge"].output]

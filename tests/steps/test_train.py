@@ -233,7 +233,7 @@ def test_other_code_or_another_seed_or_protocol_starts_afresh(run, changes):
 
 
 @pytest.mark.parametrize("name", MODEL_FILES)
-def test_a_run_stopped_while_it_puts_its_files_in_place_can_go_on(run, tmp_path, name):
+def test_run_stopped_while_placing_files_resumes(run, tmp_path, name):
     """A folder in the way of one file stands for the kill."""
     obstacle = tmp_path / "models/toy/seed3" / name / "in the way"
     obstacle.mkdir(parents=True)

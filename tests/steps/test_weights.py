@@ -78,7 +78,7 @@ def test_without_a_checksum_the_first_weights_count(server, archives, tmp_path, 
 LITE0 = OFFICIAL["efficientnet_lite0"]
 
 
-def test_weights_of_an_installed_wheel_need_neither_network_nor_mirror(tmp_path, monkeypatch):
+def test_wheel_weights_need_neither_network_nor_mirror(tmp_path, monkeypatch):
     monkeypatch.setenv(MIRROR, str(tmp_path / "mirror"))
     fetch_weights(tmp_path / LITE0.file)
     assert "conv_stem.weight" in load_file(tmp_path / LITE0.file)

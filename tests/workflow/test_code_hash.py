@@ -75,7 +75,7 @@ def code(*modules):
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_the_hash_changes_with_what_is_imported_and_with_nothing_else(toy, name):
+def test_hash_changes_with_imports_alone(toy, name):
     before = code("toy.job")
     (toy / name).write_text(FILES[name] + "changed = 1\n")
     assert (code("toy.job") != before) == (name in USED)
@@ -163,7 +163,7 @@ def fits():
     return {n: code_hash.code("crossmodal.steps.train", f"crossmodal.methods.{n}") for n in names}
 
 
-def test_an_operator_of_the_losses_makes_exactly_the_methods_due_that_use_them(copied):
+def test_loss_operator_makes_exactly_its_methods_due(copied):
     before, path = fits(), copied / "nn/losses.py"
     assert "(first + second)" in path.read_text()
     path.write_text(path.read_text().replace("(first + second)", "(first - second)"))
@@ -175,7 +175,7 @@ def test_an_operator_of_the_losses_makes_exactly_the_methods_due_that_use_them(c
     assert "cca" not in users
 
 
-def test_the_progress_bar_and_a_comment_everywhere_make_nothing_due(copied):
+def test_progress_bar_and_comments_make_nothing_due(copied):
     before = fits()
     for path in copied.rglob("*.py"):
         path.write_text(path.read_text() + "\n# a comment\n")

@@ -46,7 +46,7 @@ def test_the_suite_is_walked_from_raw_files_to_embeddings(jobs):
     assert jobs.all_embeddings(SMALL) == [f"embeddings/{run}.h5" for run in runs]
 
 
-def test_published_files_are_asked_for_until_their_dataset_is_prepared(tmp_path, monkeypatch):
+def test_published_files_are_asked_for_until_prepared(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(project_params.PARAMS, "suite", "real")
     asked = Jobs(project_params.PARAMS)
@@ -81,7 +81,7 @@ def test_how_many_processes_train_a_fit_changes_no_job(jobs, monkeypatch):
     assert asked() == before
 
 
-def test_a_feature_whose_package_is_missing_stops_before_the_first_job(jobs, tmp_path, monkeypatch):
+def test_missing_package_stops_before_the_first_job(jobs, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(jobs.params.feature_of("fc7"), "packages", ("no_such_package",))
     fc7 = SimpleNamespace(dataset="scenes", feature="fc7")
@@ -95,7 +95,7 @@ def test_a_feature_whose_package_is_missing_stops_before_the_first_job(jobs, tmp
     assert jobs.params.lacking("fc7") == []
 
 
-def test_a_feature_is_made_of_the_files_it_reads_and_of_other_features(jobs):
+def test_feature_inputs_are_its_files_and_other_features(jobs):
     fc7 = SimpleNamespace(dataset="scenes", feature="fc7")
     assert "features/scenes/activations.h5" in jobs.feature_inputs(fc7)
     activations = SimpleNamespace(dataset="scenes", feature="activations")
@@ -132,7 +132,7 @@ def test_every_job_depends_on_the_code_that_it_runs(rule, wildcards):
 @pytest.mark.parametrize(
     ("kind", "name", "option"), [("methods", "sam", "margin"), ("features", "bow", "size")]
 )
-def test_an_option_of_a_fit_is_part_of_it_and_of_all_that_follows(jobs, kind, name, option):
+def test_fit_option_is_part_of_all_that_follows(jobs, kind, name, option):
     other = make()
     getattr(other.params, kind)[name][option] *= 2
     for rule in ("train", "embed", "evaluate", "average_curves", "show_examples"):
@@ -140,7 +140,7 @@ def test_an_option_of_a_fit_is_part_of_it_and_of_all_that_follows(jobs, kind, na
     assert draw(jobs, "similarity/sam") != draw(other, "similarity/sam")
 
 
-def test_deterministic_algorithms_are_part_of_the_jobs_that_can_use_a_gpu(jobs):
+def test_deterministic_setting_is_part_of_gpu_jobs(jobs):
     other = make()
     other.params.deterministic = False
     names = ("activations", "fc7")
@@ -159,7 +159,7 @@ def test_another_language_is_part_of_the_jobs_that_read_texts(jobs, monkeypatch)
     assert after == [before[0] | {"language": "de"}, before[1]]
 
 
-def test_a_table_shows_the_runs_of_its_kind_of_retrieval_and_its_figures():
+def test_table_inputs_are_runs_of_its_kind_and_figures():
     more = {"figures": ["epochs"], "margins": ["sam"], "similarity": ["cca"]}
     jobs = make(retrieval="intra-modal", map={"experiment": "cca"}, **more)
     assert jobs.table_runs(SMALL)[0] == "results/intra_modal/cca/seed0.json"

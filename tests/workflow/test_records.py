@@ -68,7 +68,7 @@ def test_files_outside_the_outputs_are_not_carried(project):
     assert os.listdir("elsewhere") == ["file"]
 
 
-def test_a_file_of_other_content_is_refused_wherever_it_comes_from(project):
+def test_changed_content_is_refused_from_any_source(project):
     path = make(project, FEATURE)
     records.carry()
     path.write_bytes(b"mad?")
@@ -89,7 +89,7 @@ def test_a_file_that_was_only_touched_gets_its_time_back(project):
     assert path.stat().st_mtime == 1000.0
 
 
-def test_a_link_gets_its_own_time_back_where_its_target_has_it_already(project):
+def test_link_gets_its_own_time_where_its_target_has_it(project):
     path = make(project, FEATURE, time=1000.0)
     records.carry()
     path.rename(project / "cached")
@@ -129,7 +129,7 @@ def test_checksums_of_known_files_are_not_computed_again(project, monkeypatch):
     records.carry()
 
 
-def test_what_a_job_reads_must_be_what_was_recorded_whatever_its_time(project):
+def test_read_content_must_be_recorded_whatever_its_time(project):
     path = Path(FEATURE)
     make(project, FEATURE, time=1000.0)
     records.carry()
@@ -211,7 +211,7 @@ def test_a_record_taken_over_is_synced_before_it_counts_as_seen(project, monkeyp
     assert found == sorted(found)
 
 
-def test_what_many_jobs_made_is_verified_with_one_look_at_its_records(project, monkeypatch):
+def test_many_outputs_are_verified_by_one_look_at_records(project, monkeypatch):
     paths = [make(project, f"results/runs/cca/seed{n}.json") for n in range(3)]
     records.carry()
     read, looked = records.read_carrier, []
@@ -236,7 +236,7 @@ def test_an_emptied_record_that_none_is_carried_of_is_due(project):
     assert records.doubt(lambda path: True) == [Path(FEATURE)]
 
 
-def test_what_killed_processes_left_among_the_records_is_no_record(project):
+def test_remains_of_killed_processes_are_no_records(project):
     make(project, FEATURE)
     (records.STORE / ".unfinished-a1").mkdir()
     (records.STORE / ".unfinished-a1/lock").write_text("")
@@ -315,7 +315,7 @@ def test_a_file_that_a_killed_job_left_is_not_doubted(project):
     assert records.doubt(lambda path: True) == []
 
 
-def test_the_record_of_an_output_is_found_beside_it_where_snakemake_has_none(project):
+def test_record_beside_the_output_replaces_snakemakes(project):
     make(project, FEATURE)
     records.carry()
     move_to_another_machine()

@@ -101,7 +101,7 @@ def test_only_what_a_dataset_allows_is_versioned(repo, path, shared):
     assert is_ignored(repo, path) == (not shared)
 
 
-def test_models_that_may_not_be_shared_stay_closed_when_params_drop_their_experiment():
+def test_closed_models_stay_closed_without_their_experiment():
     before = sharing.ignored(Params())
     assert "/models/theirs" in before.splitlines()
 
@@ -113,7 +113,7 @@ def test_models_that_may_not_be_shared_stay_closed_when_params_drop_their_experi
     assert sharing.ignored(Later(), after) == after
 
 
-def test_models_are_opened_when_their_experiment_takes_an_open_dataset():
+def test_models_open_when_their_dataset_is_open():
     class Later(Params):
         experiments: ClassVar = {"theirs": Params.experiments["mine"]}
 
@@ -126,12 +126,12 @@ def test_features_are_shared_where_nothing_comes_back_from_them(name):
     assert plugins.load("features", name).invertible == (name not in opened)
 
 
-def test_the_committed_patterns_are_those_of_the_committed_params():
+def test_committed_patterns_are_those_of_committed_params():
     wanted = sharing.ignored(PARAMS)
     assert (ROOT / ".dvcignore").read_text() == wanted
 
 
-def test_a_pull_without_a_lock_or_of_an_unknown_output_is_refused(tmp_path, monkeypatch):
+def test_pull_without_lock_or_of_unknown_output_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(CrossmodalError, match=r"dvc\.lock: No such file.*dvc push"):
         sharing.pull([])

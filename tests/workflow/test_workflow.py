@@ -9,7 +9,7 @@ from tests.workflow.project import ONE_RUN, jobs_of, metrics
 SAM, BOTH = jobs_of(methods=1, runs=2), jobs_of(methods=2, runs=3)
 
 
-def test_a_flipped_bit_with_an_unchanged_time_stops_the_job_that_reads_it(project):
+def test_flipped_bit_with_unchanged_time_stops_its_reader(project):
     path = project.folder / "data/prepared/scenes/items.csv"
     time, content = path.stat().st_mtime_ns, bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
@@ -94,7 +94,7 @@ def test_editing_a_method_reruns_only_its_jobs(project):
     assert project.jobs() == ONE_RUN
 
 
-def test_editing_an_extractor_reruns_its_features_and_what_uses_them(project):
+def test_edited_extractor_reruns_its_features_and_users(project):
     source = project.folder / "src/crossmodal/features/bow.py"
     source.write_text(source.read_text() + "\nTOUCHED = True\n")
     assert project.jobs() == {"extract": 1, **BOTH}
@@ -107,14 +107,14 @@ def test_a_seed_more_fits_only_that_seed(project):
     assert project.jobs() == ONE_RUN
 
 
-def test_intra_modal_retrieval_is_measured_for_the_tables_that_show_it(project):
+def test_intra_modal_retrieval_is_measured_where_shown(project):
     params = project.params()
     params["tables"]["small"]["retrieval"] = "intra-modal"
     project.write_params(params)
     assert project.jobs() == {"evaluate_intra_modal": 3, "tabulate": 1, "merge": 1}
 
 
-def test_class_posteriors_are_measured_for_the_tables_that_show_them(project):
+def test_class_posteriors_are_measured_where_shown(project):
     params = project.params()
     params["tables"]["small"]["readout"] = ["own", "posteriors"]
     project.write_params(params)

@@ -29,7 +29,7 @@ def test_adjacency_by_plain_loops(rows, neighbours):
     np.testing.assert_allclose(found, literal(rows, neighbours), atol=1e-12)
 
 
-def test_laplacian_is_symmetric_with_eigenvalues_from_zero_to_two(rows):
+def test_laplacian_eigenvalues_lie_in_zero_to_two(rows):
     laplacian = np.eye(30) - normalised_adjacency(rows, 4).toarray()
     np.testing.assert_allclose(laplacian, laplacian.T, atol=1e-15)
     values = np.linalg.eigvalsh(laplacian)

@@ -12,7 +12,7 @@ def problem(rng):
     return x, y
 
 
-def test_steps_never_raise_the_objective_and_end_at_the_multi_task_lasso(problem):
+def test_objective_descends_to_the_multi_task_lasso(problem):
     x, y = problem
     penalty, found, objectives = 8.0, None, []
     for _ in range(300):
@@ -42,5 +42,5 @@ def test_a_row_of_zeros_has_a_finite_weight(problem):
     ("objectives", "expected"),
     [([10.0], False), ([10.0, 9.0], False), ([20.0, 10.0, 9.95], True), ([10.0, 11.0], True)],
 )
-def test_converged_when_the_last_iteration_hardly_lowered_the_objective(objectives, expected):
+def test_converged_when_the_objective_hardly_falls(objectives, expected):
     assert converged([{"objective": value} for value in objectives], 0.01) == expected

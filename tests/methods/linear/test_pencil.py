@@ -34,7 +34,7 @@ def test_directions_solve_the_pencil_and_meet_the_constraint(moments):
     assert values[0] <= len(WIDTHS)  # all views perfectly correlated
 
 
-def test_two_views_have_one_plus_and_minus_the_canonical_correlations(moments):
+def test_pencil_of_two_views_has_canonical_correlations(moments):
     views = ("a", "b")
     pairs = {(a, b): moments[a, b] for a in views for b in views}
     values, _ = block_pencil(pairs, diagonal(moments, views), 7)

@@ -21,7 +21,7 @@ def test_whitened_covariance_is_the_identity(covariance, ridge):
     np.testing.assert_allclose(h.T @ (covariance + ridge * np.eye(6)) @ h, np.eye(6), atol=1e-12)
 
 
-def test_directions_without_variance_are_left_out_even_with_a_ridge(covariance):
+def test_null_directions_are_left_out_even_with_a_ridge(covariance):
     covariance[2] = covariance[:, 2] = 0
     h = whitener(covariance, 0.1)
     assert h.shape == (6, 5)

@@ -58,7 +58,7 @@ def test_learning_equals_a_loop_over_the_same_triplets(rng):
 
 
 @pytest.mark.parametrize("shape", [(6, 4), (4, 6), (5, 5)])
-def test_the_factors_make_up_the_weights_and_are_as_narrow_as_can_be(rng, shape):
+def test_factors_make_the_weights_at_minimal_rank(rng, shape):
     weights = rng.standard_normal(shape)
     query, document = FullRank(weights, HYPERPARAMETERS, rng).factors()
     np.testing.assert_array_equal(query @ document.T, weights)

@@ -9,7 +9,7 @@ def test_margin_of_equal_features_and_one_differing_label():
     assert adaptive_margin(np.zeros(3), plus, minus, Margin(20.0, 0.3, 0.0)) == pytest.approx(14)
 
 
-def test_margin_of_equal_labels_is_the_base_and_the_unsquared_feature_distance():
+def test_margin_of_equal_labels_is_base_plus_distance():
     labels = np.array([True, False])
     assert adaptive_margin(np.array([3.0, 4.0]), labels, labels, Margin(10.0, 0.4, 3.0)) == 23
 

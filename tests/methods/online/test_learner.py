@@ -39,7 +39,7 @@ def assert_equal(one, other):
         np.testing.assert_array_equal(array, other.arrays[name])
 
 
-def test_learning_satisfies_nearly_all_margins_of_separable_classes(kind):
+def test_learning_satisfies_margins_of_separable_classes(kind):
     model, batch = make(kind), make_batch()
     assert model.partial_fit(batch, 10)[1] > 0.3
     model.partial_fit(batch, 5000)

@@ -117,7 +117,7 @@ def test_a_scalar_may_move_between_the_two_vectors():
     np.testing.assert_allclose(product(model), product(other), atol=1e-12)
 
 
-def test_the_step_of_the_product_is_the_same_for_balanced_factors():
+def test_product_step_is_equal_for_balanced_factors():
     model, (p, q) = factors(), vectors()
     balanced = LowRank(model.query.copy(), model.document.copy(), HYPERPARAMETERS, None).model
     np.testing.assert_allclose(product(balanced), product(model), atol=1e-12)

@@ -37,7 +37,7 @@ def multi():
     return labels
 
 
-def test_single_label_queries_positives_and_negatives_are_uniform(classes):
+def test_single_label_triplets_are_uniform(classes):
     drawn = [t for ts in lists(make_sampler(classes, classes), 1, DRAWS) for t in ts]
     assert_uniform([q for q, _, _ in drawn], range(30))
     of_first = [(p, n) for q, p, n in drawn if q < 5]
@@ -89,7 +89,7 @@ def test_items_without_labels_are_never_drawn(multi):
     assert not np.isin([0, 1], drawn).any()
 
 
-def test_queries_without_a_positive_or_without_a_negative_are_dropped():
+def test_queries_without_positive_or_negative_are_dropped():
     documents = np.array([[1, 1, 0], [1, 0, 0]], bool)
     queries = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 0]], bool)
     assert make_sampler(queries, documents).queries.tolist() == [1]

@@ -35,7 +35,7 @@ def test_the_best_linear_reconstruction_is_that_of_pca(rng):
     assert network.loss(rows, noise=0.0).item() == pytest.approx(residual, rel=1e-4)
 
 
-def test_noise_is_added_to_what_is_read_and_not_to_what_is_wanted():
+def test_noise_corrupts_the_input_and_not_the_target():
     network, x = Autoencoder(50, 4, nn.Identity), torch.ones(200, 50)
     with torch.no_grad():
         network.encode[0].weight.zero_()  # whatever is read, nothing is reconstructed
@@ -58,7 +58,7 @@ def test_layers_of_a_stack_learn_from_their_own_error_alone():
     assert not code.requires_grad
 
 
-def test_a_bimodal_code_of_one_modality_ignores_the_weights_of_the_other(pairs):
+def test_bimodal_code_of_one_modality_ignores_the_other(pairs):
     network = BimodalAutoencoder({"image": 4, "text": 3}, 5, classes=0)
     before = network.code({"image": pairs["image"]})
     both = network.code(pairs)

@@ -99,7 +99,7 @@ def test_earlier_stages_are_frozen(splits, monkeypatch):
             assert same == (after not in epochs)
 
 
-def test_an_epoch_of_the_last_stage_is_kept_whatever_the_others_score(splits, monkeypatch):
+def test_last_stage_alone_selects_the_epoch(splits, monkeypatch):
     scores, kept = iter([0.9, 0.8, 0.7, 0.1, 0.2]), []
 
     def score(method, validation):
@@ -138,7 +138,7 @@ def test_a_stage_reads_scaled_outputs_of_the_one_before(splits):
 
 @pytest.mark.parametrize("score_norm", ["none", "train_z"])
 @pytest.mark.parametrize("stop_at", [1, 2, 3, 4])
-def test_a_resumed_run_ends_with_the_numbers_of_an_uninterrupted_one(
+def test_resumed_run_equals_an_uninterrupted_one(
     splits, tmp_path, monkeypatch, stop_at, score_norm
 ):
     monkeypatch.setattr(snapshots, "SHARE", math.inf)
@@ -154,7 +154,7 @@ def test_a_resumed_run_ends_with_the_numbers_of_an_uninterrupted_one(
         np.testing.assert_array_equal(resumed.state()[name], value, err_msg=name)
 
 
-def test_labels_share_a_weight_of_one_and_unlabelled_items_are_left_out(splits):
+def test_labels_share_unit_weight_and_unlabelled_are_left_out(splits):
     train, validation = splits
     train.labels[:4] = [[True, True], [False, False], [True, False], [False, True]]
     method = Staged()

@@ -29,7 +29,7 @@ def project(tmp_path, monkeypatch):
     return new_project(tmp_path / "project")
 
 
-def test_jobs_run_in_the_image_where_that_is_asked_and_nowhere_else(project):
+def test_jobs_run_in_the_image_only_where_asked(project):
     output = project.run(PREPARED, "--sdm", "apptainer")
     assert "rule prepare:" in output
     assert "python -m crossmodal prepare" in project.read("containers.log")

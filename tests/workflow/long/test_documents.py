@@ -19,7 +19,7 @@ def edges(text):
     return {(names.get(a, a), names.get(b, b)) for a, b in arrows}
 
 
-def test_the_rule_graph_in_the_documents_is_the_one_snakemake_draws(tmp_path):
+def test_documented_rule_graph_is_snakemakes(tmp_path):
     project = new_project(tmp_path / "project")
     project.write_params(CONTENT)
     drawn = edges(project.run("--rulegraph", "mermaid-js", "--config", "suite=real"))
@@ -28,9 +28,7 @@ def test_the_rule_graph_in_the_documents_is_the_one_snakemake_draws(tmp_path):
     assert edges(document.split("```mermaid\n")[1].split("```")[0]) == drawn
 
 
-def test_the_report_is_one_page_with_every_table_and_figure_and_needs_no_network(
-    finished, tmp_path
-):
+def test_report_is_one_offline_page_with_all_results(finished, tmp_path):
     page = tmp_path / "report.html"
     finished.run("--report", str(page))
     text = page.read_text(encoding="utf-8")

@@ -37,7 +37,7 @@ def test_a_second_dvc_repro_does_nothing(finished):
     assert "Data and pipelines are up to date" in finished.call(*REPRO)
 
 
-def test_dvc_runs_the_jobs_of_a_changed_option_alone_and_shows_what_it_did(project, tmp_path):
+def test_changed_option_runs_alone_and_shows_in_dvc(project, tmp_path):
     kept = times(project, "data", "features", "models/cca")
     set_option(project, "sam", "margin", 0.5)
     output = project.call(*REPRO)
@@ -89,7 +89,7 @@ def queue_status(project, *unwanted):
     raise AssertionError(status)
 
 
-def test_experiments_of_two_workers_have_their_own_values_and_metrics(project, tmp_path):
+def test_experiments_of_two_workers_have_their_own_metrics(project, tmp_path):
     project.call("dvc", "exp", "run", "--queue", "-S", "methods.cca.dims=5,7")
     # the workers would hold a pipe open
     project.call("sh", "-c", f"dvc queue start --jobs 2 > {tmp_path}/workers.log 2>&1")

@@ -19,7 +19,7 @@ MOUNTED = ("full_disk", "read_only")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="mounts disks as Linux does")
-def test_after_a_fault_the_same_command_ends_with_the_bytes_of_an_undisturbed_run(tmp_path):
+def test_faults_end_with_undisturbed_bytes(tmp_path):
     command = [sys.executable, "benchmarks/faults.py", "--times", "1", "--only", *FAULTS]
     ended = subprocess.run(
         [*command, "--state", str(tmp_path / "faults.json")],

@@ -82,7 +82,7 @@ def test_a_new_method_is_trained_where_only_features_were_pushed(project, folder
     assert jobs_run(output) == {"train": 1, "embed": 1, "evaluate": 1}
 
 
-def test_branches_with_different_extractions_are_merged_as_the_page_says(project):
+def test_branches_of_different_extractions_merge_as_documented(project):
     """See docs/sharing.md: one side's dvc.lock is taken, and `dvc repro` makes what it lacks."""
     params = project.params()
     params["tables"]["small"]["experiments"] = ["cca"]
