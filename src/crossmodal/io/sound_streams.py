@@ -13,7 +13,7 @@ import numpy as np
 import soundfile
 
 from crossmodal.io.mp3_streams import mp3_streams
-from crossmodal.io.ogg_streams import ogg_streams
+from crossmodal.io.ogg_streams import PAGE, ogg_streams
 
 BLOCK = 1 << 16  # samples decoded at a time
 # first bytes -> where chunks begin, how their names and sizes are written, padding of sizes
@@ -53,14 +53,14 @@ def sound_streams(content: bytes) -> Iterator[SoundStream]:
         LibsndfileError: If it is in none.
     """
     content = _corrected(content)
-    with SoundStream(io.BytesIO(content)) as stream:
-        if stream.subtype == "MPEG_LAYER_III":
-            parts = mp3_streams(content)
-        elif stream.format == "OGG":
-            parts = ogg_streams(content)
-        else:
-            yield stream
-            return
+    if content.startswith(PAGE):
+        parts = ogg_streams(content)
+    else:
+        with SoundStream(io.BytesIO(content)) as stream:
+            if stream.subtype != "MPEG_LAYER_III":
+                yield stream
+                return
+        parts = mp3_streams(content)
     for part in parts:
         with SoundStream(part) as stream:
             yield stream
