@@ -70,8 +70,15 @@ with joined():
     broadcast_from_first(lambda: provenance("", {}))
 print("torch" in sys.modules)
 """
+REPORTS = """
+import sys
+from crossmodal.steps import average_curves, draw, merge, tabulate, tabulate_unfinished
+from crossmodal.workflow import drawings, jobs, requests
+print("scipy.stats" in sys.modules)
+"""
 
 
-def test_what_makes_no_use_of_pytorch_does_not_wait_for_it():
-    result = subprocess.run([sys.executable, "-c", LIGHT], capture_output=True, text=True)
+@pytest.mark.parametrize("script", [LIGHT, REPORTS], ids=["PyTorch", "SciPy's statistics"])
+def test_slow_libraries_are_loaded_where_used(script):
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert result.stdout == "False\n", result.stderr

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from sklearn.manifold import TSNE
 
 from crossmodal.data.prepared import Prepared
 from crossmodal.data.split import label_names
@@ -74,6 +73,8 @@ def _kinds(labels: list[str] | None, categories: list[str]) -> Callable[[np.ndar
 def _plane(rows: np.ndarray, seed: int) -> np.ndarray:
     """Return points (n, 2) whose neighbours are those of the rows (n, d)."""
     perplexity = min(PERPLEXITY, (len(rows) - 1) / 3)
+    from sklearn.manifold import TSNE  # seconds, which other figures need not wait for
+
     return TSNE(perplexity=perplexity, init="pca", random_state=seed).fit_transform(rows)
 
 
