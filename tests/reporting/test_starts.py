@@ -1,6 +1,7 @@
 import pytest
 
-from crossmodal.reporting.starts import STARTS, outcome
+from crossmodal.config.published_numbers import STARTS
+from crossmodal.reporting.starts import outcome
 
 
 def make_run(validation, test, chance):

@@ -68,56 +68,6 @@ class Group:
     colour: int
 
 
-@dataclass(frozen=True)
-class Bar:
-    """A number with its interval, on a line of its own.
-
-    Args:
-        label: Name of the line.
-        value: The number.
-        interval: Its lower and upper end.
-        kind: What its colour shows.
-    """
-
-    label: str
-    value: float
-    interval: tuple[float, float]
-    kind: str
-
-
-def draw_forest(path: Path, bars: list[Bar], title: str) -> None:
-    """Draw intervals below each other, and a line at 0, into one SVG.
-
-    Args:
-        path: The file.
-        bars: What to draw, from the top; equal kinds have one colour and an entry in the legend.
-        title: Below the figure.
-    """
-    with plt.style.context(STYLE):
-        height = 1.5 + 0.25 * len(bars)
-        figure, area = plt.subplots(figsize=(10.0, height), layout="constrained")
-        for colour, kind in enumerate(sorted({bar.kind for bar in bars})):
-            own = [(bar, place) for place, bar in enumerate(bars) if bar.kind == kind]
-            values = np.array([[bar.value, *bar.interval] for bar, _ in own])
-            halves = np.abs(values[:, 1:].T - values[:, 0])
-            places = [place for _, place in own]
-            area.errorbar(
-                values[:, 0],
-                places,
-                xerr=halves,
-                label=kind,
-                fmt="o",
-                capsize=2,
-                color=f"C{colour}",
-            )
-        area.axvline(0, color="black", linewidth=0.8)
-        area.set_yticks(range(len(bars)), [bar.label for bar in bars])
-        area.set(xlabel=title, ylim=(max(len(bars), 1) - 0.5, -0.5))
-        if bars:
-            figure.legend(loc="outside upper right", ncols=3)
-        save(figure, path)
-
-
 def draw_points(path: Path, groups: dict[str, Group], title: str) -> None:
     """Draw groups of points in a plane without scales into one SVG.
 

@@ -8,13 +8,19 @@ from types import MappingProxyType
 from typing import Any
 
 from crossmodal.config.experiment import Experiment
-from crossmodal.config.published_numbers import Number, Place, Published, published_numbers
+from crossmodal.config.published_numbers import (
+    STARTS,
+    Number,
+    Place,
+    Published,
+    published_numbers,
+)
 from crossmodal.config.table import Table
 from crossmodal.learning.plateau import LEFT, STEPS
 from crossmodal.reporting.costs import COSTS, MEMORY, TIME, costs
 from crossmodal.reporting.estimates import Estimate
 from crossmodal.reporting.item_draws import Draws
-from crossmodal.reporting.starts import OUTCOMES, RSUM, STARTS, outcome
+from crossmodal.reporting.starts import OUTCOMES, RSUM, outcome
 
 DECIMALS = {"mAP": 3, "R@": 1, "rsum": 1, "MedR": 1, "MeanR": 1}
 DECIMALS |= {STARTS: 1, "positives": 3, "negatives": 3, STEPS: 0, LEFT: 0, RSUM: 1}

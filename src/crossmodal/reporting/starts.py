@@ -7,10 +7,10 @@ other numbers of items the threshold is moved in proportion to it.
 
 from typing import Any
 
+from crossmodal.config.published_numbers import STARTS
 from crossmodal.learning.plateau import LEFT, STEPS
 
 THRESHOLD, CHANCE = 10, 3.2
-STARTS = "successful starts of 5"  # the metric's name in published/retrieval.csv
 RSUM = "validation rsum"
 OUTCOMES = {STARTS, "positives", "negatives", STEPS, LEFT, RSUM}
 

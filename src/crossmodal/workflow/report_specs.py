@@ -134,11 +134,19 @@ class TabulateSpec(Spec):
 
 
 class Claimed(Strict):
-    """An experiment that a claim compares."""
+    """An experiment that a claim compares.
+
+    Attributes:
+        label: Its row.
+        dataset: Its dataset.
+        deterministic: Whether the seed makes no difference.
+        earlier: Whether it was fitted by code that has changed since.
+    """
 
     label: str
     dataset: str
     deterministic: bool
+    earlier: bool = False
 
 
 class ClaimsSpec(Spec):
