@@ -1,22 +1,18 @@
 import pytest
 
+from crossmodal.learning.curve import LearningCurve
 from crossmodal.reporting.curves import (
     LEARNING,
     learning_columns,
     learning_curve,
     precision_curve,
-    with_gap,
 )
 
 
 def test_learning_curve_averages_seeds_that_reached_a_step():
-    curves = [
-        [{"step": "0", "loss": "4", "validation": "0.1"}],
-        [
-            {"step": "0", "loss": "2", "validation": "0.3"},
-            {"step": "1", "loss": "1", "validation": "0.5"},
-        ],
-    ]
+    first = LearningCurve([{"step": 0, "loss": 4, "validation": 0.1}])
+    rows = [{"step": 0, "loss": 2, "validation": 0.3}, {"step": 1, "loss": 1, "validation": 0.5}]
+    curves = [first, LearningCurve(rows)]
     assert learning_curve(curves, []) == [
         [0, 0.2, 3.0, "", pytest.approx(0.02**0.5)],
         [1, 0.5, 1.0, "", ""],
@@ -24,25 +20,27 @@ def test_learning_curve_averages_seeds_that_reached_a_step():
 
 
 def test_steps_are_sorted_as_numbers_and_a_loss_may_be_absent():
-    steps = ("2000", "10000", "900")
-    curve = [{"triplets": step, "validation": "1", "seconds": step} for step in steps]
+    steps = (2000.0, 10000.0, 900.0)
+    rows = [{"triplets": step, "validation": 1.0, "seconds": step} for step in steps]
     expected = [[step, 1.0, "", step, ""] for step in (900.0, 2000.0, 10000.0)]
-    assert learning_curve([curve], []) == expected
+    assert learning_curve([LearningCurve(rows)], []) == expected
 
 
 def test_optimiser_steps_count_where_they_were_logged():
-    curve = [{"epoch": str(e), "step": str(46 * e + 46), "validation": "1"} for e in range(2)]
+    curve = LearningCurve([{"epoch": e, "step": 46 * e + 46, "validation": 1} for e in range(2)])
     assert learning_columns([curve]) == [*LEARNING, "epoch", "spread validation"]
     assert learning_curve([curve], []) == [[46, 1, "", "", 0, ""], [92, 1, "", "", 1, ""]]
 
 
 def test_method_without_curve_has_its_validation_score():
     runs = [{"model": {"validation": 0.25}}, {"model": {"validation": 0.75}}]
-    assert learning_curve([[], []], runs) == [[0, 0.5, "", "", pytest.approx(0.125**0.5)]]
+    assert learning_curve([LearningCurve([])] * 2, runs) == [
+        [0, 0.5, "", "", pytest.approx(0.125**0.5)]
+    ]
 
 
 def test_method_with_loss_alone_has_its_validation_score():
-    curve = [{"triplets": "1000", "loss": "0.9"}, {"triplets": "2000", "loss": "0.5"}]
+    curve = LearningCurve([{"triplets": 1000, "loss": 0.9}, {"triplets": 2000, "loss": 0.5}])
     assert learning_curve([curve], [{"model": {"validation": 0.25}}]) == [[0, 0.25, "", "", ""]]
 
 
@@ -67,20 +65,9 @@ def test_precision_curve_averages_shared_scopes():
 
 
 def test_what_figures_draw_besides_is_kept():
-    curve = [{"step": "0", "validation": "0.1", "alpha": "0.5", "margin": "1"}]
-    curve[0] |= {"seconds a-to-b": "3", "validation a-to-b": "0.2"}
+    row = {"step": 0, "validation": 0.1, "alpha": 0.5, "margin": 1}
+    curve = LearningCurve([row | {"seconds a-to-b": 3, "validation a-to-b": 0.2}])
     columns = ["alpha", "seconds a-to-b", "validation a-to-b"]
     spreads = ["spread validation", "spread validation a-to-b"]
     assert learning_columns([curve]) == [*LEARNING, *columns, *spreads]
     assert learning_curve([curve], []) == [[0, 0.1, "", "", 0.5, 3, 0.2, "", ""]]
-
-
-def test_gap_is_pair_minus_negative_similarity():
-    curve = [{"step": "0", "validation": "3", "positives": "-0.2", "negatives": "-0.5"}]
-    assert learning_columns([with_gap(curve)]) == [*LEARNING, "gap", "spread validation"]
-    assert learning_curve([with_gap(curve)], [])[0][-2] == pytest.approx(0.3)
-
-
-def test_a_curve_without_similarities_stays_as_it_is():
-    curve = [{"step": "0", "validation": "3"}]
-    assert with_gap(curve) == curve

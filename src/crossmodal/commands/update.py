@@ -8,16 +8,17 @@ from crossmodal.data.prepared import FILES, PREPARED, Item, Prepared, is_prepare
 from crossmodal.data.split import Split, label_matrix, label_names
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.checkpoints import unfinished_work
-from crossmodal.io.files import digest, write_csv
+from crossmodal.io.files import digest
 from crossmodal.io.progress import track
 from crossmodal.io.snapshots import Snapshot
+from crossmodal.learning.curve import LearningCurve
 from crossmodal.learning.method import Run
 from crossmodal.methods._online.bidirectional import Bidirectional
 from crossmodal.models.extractor import Extractor
 from crossmodal.models.fit_facts import Facts, Seen
 from crossmodal.models.model_folder import Fitted, read_model, write_model
 
-COLUMNS = ["pairs", "triplets", "loss", "violating", "seconds"]
+LOGGED = ("loss", "violating", "seconds")
 
 
 class Pairs:
@@ -121,7 +122,7 @@ def update(
             "updated": str(folder),
             "seen": fitted.facts.get("seen", {}) | {dataset: seen},
         }
-        write_csv(output / "curve.csv", COLUMNS, [row.values() for row in curve])
+        LearningCurve(curve).write(output / "curve.csv")
         train = Split([], label_matrix([], stream.names, "labels"), fitted.views, stream.names)
         write_model(output, method, facts, train)
     print(f"{output}: trained on {stop - start} pairs; {dataset}: {stop} of {len(stream.items)}")
@@ -150,7 +151,7 @@ def _learn(
             "pairs": float(min(first_pairs.start + batch * size, stop)),
             "triplets": float(batch * triplets),
         }
-        curve.append(totals | {name: log[name] for name in COLUMNS[2:]})
+        curve.append(totals | {name: log[name] for name in LOGGED})
         snapshot.save_if_due(lambda: (method.state(), {"curve": curve}))
     return curve
 

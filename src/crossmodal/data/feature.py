@@ -9,6 +9,7 @@ import numpy as np
 
 from crossmodal.data.feature_file import FeatureFile
 from crossmodal.data.prepared import Caption, Item, Items, Prepared
+from crossmodal.io.files import JsonObject
 from crossmodal.plugin import Plugin
 
 Shape = Literal["vector", "maps", "sequence", "files"]
@@ -107,15 +108,15 @@ class Feature(Plugin, ABC):
         """Return each word of a text, and whether it is known; None where rows are not of words.
 
         Args:
-            text: Any text; of a text without a known word, the row says nothing.
+            text: A text; where no word of it is known, its row says nothing.
         """
         return None
 
-    def learnt(self) -> dict[str, Any]:
+    def learnt(self) -> JsonObject:
         """Return all that `fit` learnt and `setup` found, as JSON: a vocabulary, a checksum."""
         return {}
 
-    def restore(self, learnt: dict[str, Any]) -> None:
+    def restore(self, learnt: JsonObject) -> None:
         """Take over what was learnt, after `setup` and in place of `fit`. By default nothing.
 
         Args:

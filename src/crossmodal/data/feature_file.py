@@ -11,14 +11,13 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import h5py
 import numpy as np
 
 from crossmodal.errors import CrossmodalError
 from crossmodal.io import hdf5
-from crossmodal.io.files import replacing
+from crossmodal.io.files import JsonObject, replacing
 
 SLICE = 1 << 21  # bytes that are read or checked at a time
 
@@ -79,7 +78,7 @@ class FeatureFile:
     ids: list[str]
     items: list[str]
     features: Rows
-    meta: dict[str, Any]
+    meta: JsonObject
 
     def vectors(self) -> np.ndarray:
         """Return the features (n, d), of a file without sequences.
@@ -101,7 +100,7 @@ class FeatureFile:
 
 
 def write_features(
-    path: Path, ids: list[str], items: list[str], chunks: Iterable[Rows], meta: dict[str, Any]
+    path: Path, ids: list[str], items: list[str], chunks: Iterable[Rows], meta: JsonObject
 ) -> None:
     """Write a feature file atomically, one chunk of rows in memory at a time.
 

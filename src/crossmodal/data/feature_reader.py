@@ -5,13 +5,14 @@ import os
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import h5py
 import numpy as np
 
 from crossmodal.data.feature_file import SLICE, FeatureFile, Ragged, Rows, not_finite
 from crossmodal.io import hdf5
+from crossmodal.io.files import JsonObject
 
 IN_MEMORY = 2**30  # bytes; of larger image files those of a batch are read
 
@@ -139,7 +140,7 @@ def _read_head(file: h5py.File) -> tuple[list[str], list[str]]:
     return ids, items
 
 
-def _read_meta(file: h5py.File) -> dict[str, Any]:
+def _read_meta(file: h5py.File) -> JsonObject:
     (meta,) = _read_strings(file, "meta")
     return json.loads(meta)
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from crossmodal.data.feature_file import Ragged, Rows
 from crossmodal.data.feature_reader import read_features
 from crossmodal.data.prepared import Item, Prepared
 from crossmodal.errors import CrossmodalError
+from crossmodal.io.files import JsonObject
 
 Relevance = Literal["category", "labels"]
 
@@ -30,7 +31,7 @@ class View:
     features: Rows
     items: np.ndarray
     ids: list[str]
-    meta: dict[str, Any]
+    meta: JsonObject
 
     def vectors(self) -> np.ndarray:
         """Return the features (rows, d), for methods that take one vector per row.
@@ -183,7 +184,7 @@ def label_matrix(items: list[Item], names: Sequence[str], relevance: Relevance) 
     return labels
 
 
-def _labels(item: Any, relevance: Relevance) -> tuple[str, ...]:
+def _labels(item: Item, relevance: Relevance) -> tuple[str, ...]:
     if relevance == "labels":
         return item.labels
     return (item.category,) if item.category else ()

@@ -14,11 +14,14 @@ agree so, of those that are a third darker 97 %, in warmer light 96 %, in sepia 
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from crossmodal.vectors import unit_rows
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 SIDE = 16
 SHADES = 2 * SIDE**2  # differences of grey in a picture's row, before its colours
@@ -43,7 +46,7 @@ class Fingerprints:
         """Note that a file belongs to an item."""
         self.owners.setdefault(path, []).append(item)
 
-    def add(self, path: Path, digest: str, picture: Any = None) -> None:
+    def add(self, path: Path, digest: str, picture: "Image | None" = None) -> None:
         """Note the content of a file.
 
         Args:
@@ -125,7 +128,7 @@ def grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     return {item: leader(item) for item in [*leaders]}
 
 
-def look(picture: Any) -> np.ndarray:
+def look(picture: "Image") -> np.ndarray:
     """Return how a picture looks, (640,) float32; a flat one has zeros.
 
     First come the differences of neighbouring cells of a grey thumbnail, to the right and down,

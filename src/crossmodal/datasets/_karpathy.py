@@ -3,12 +3,12 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from crossmodal.data.dataset import Source
 from crossmodal.data.writer import Writer
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.archives import Archive
+from crossmodal.io.files import JsonObject
 from crossmodal.io.progress import track
 
 ARCHIVE = "caption_datasets.zip"
@@ -64,12 +64,12 @@ def read_images(raw: Path, name: str) -> list[Image]:
         ) from error
 
 
-def _slim(value: dict[str, Any]) -> Any:
+def _slim(value: JsonObject) -> object:
     """Return a sentence as its text alone; with their tokens, COCO's would take a gigabyte."""
     return value.get("raw", value)
 
 
-def _image(entry: dict[str, Any], where: str) -> Image:
+def _image(entry: JsonObject, where: str) -> Image:
     file = "/".join(filter(None, [entry.get("filepath"), entry["filename"]]))
     captions = tuple(" ".join(raw.split()) for raw in entry["sentences"][:CAPTIONS_PER_IMAGE])
     if len(captions) < CAPTIONS_PER_IMAGE:

@@ -14,12 +14,15 @@ from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path, PurePosixPath
 from stat import S_ISDIR, S_ISREG
-from typing import Any
+from typing import TYPE_CHECKING
 
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.image_files import read_image
 from crossmodal.io.sound_files import decode_speech
 from crossmodal.io.spreadsheets import Row
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 COLUMNS = ("image", "speech")
 ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+://|data:", re.IGNORECASE)
@@ -39,7 +42,7 @@ class Content:
     """
 
     digest: str
-    picture: Any = None
+    picture: "Image | None" = None
     samples: int | None = None
 
 

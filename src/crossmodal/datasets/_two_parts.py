@@ -1,6 +1,6 @@
 """Datasets that are published in a training and a test part, without a validation part."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -31,7 +31,7 @@ class TwoParts(Dataset):
     parts: ClassVar[dict[str, int]]
     basis: ClassVar[str]
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, **options: object) -> None:
         super().__init__(**options)
         self.sizes = Sizes(self.parts, self.options.sizes, self.basis)
         size, available = self.options.validation, self.sizes.parts["train"]

@@ -5,7 +5,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
@@ -70,7 +70,7 @@ class Flickr8k(Dataset):
     )
     sources = (*TEXT_AND_IMAGES, RECORDINGS)
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, **options: object) -> None:
         super().__init__(**options)
         self.sources = TEXT_AND_IMAGES + (RECORDINGS,) * (self.options.speech == "recorded")
 

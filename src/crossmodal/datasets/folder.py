@@ -21,7 +21,7 @@ import warnings
 from collections import Counter
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -88,7 +88,7 @@ class Folder(Dataset):
     licence = citation = "the user's own"
     shares_features = shares_models = False
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, **options: object) -> None:
         super().__init__(**options)
         self.language = self.options.language
 

@@ -7,7 +7,7 @@ tags of a photograph, which may have none, are its caption.
 """
 
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -96,7 +96,7 @@ class NusWide(Dataset):
         Source(IMAGES, help=IMAGES_HELP),
     )
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, **options: object) -> None:
         super().__init__(**options)
         protocol = self.options.protocol
         self.sizes = Sizes(COUNTS[protocol], self.options.sizes, BASES.get(protocol, ""))

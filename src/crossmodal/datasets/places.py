@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from crossmodal.data.dataset import Dataset, Source
 from crossmodal.data.writer import Writer
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.archives import Archive
+from crossmodal.io.files import JsonObject
 from crossmodal.io.progress import track
 
 SPEECH, IMAGES = "PlacesAudio_400k_distro.tar.gz", "imagesPlaces205_resize.tar.gz"
@@ -92,7 +92,7 @@ def _read_pairs(archive: Archive) -> list[_Pair]:
     return pairs
 
 
-def _pair(entry: dict[str, Any], split: str) -> _Pair:
+def _pair(entry: JsonObject, split: str) -> _Pair:
     text = " ".join(entry["asr_text"].split())
     # some releases have a slash before the path
     wav, image = entry["wav"].lstrip("/"), entry["image"].lstrip("/")

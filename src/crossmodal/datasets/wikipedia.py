@@ -11,7 +11,7 @@ import html
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -92,7 +92,7 @@ class Wikipedia(Dataset):
     citation = "N. Rasiwasia et al., A new approach to cross-modal multimedia retrieval, MM 2010"
     sources: tuple[Source, ...] = (*LISTS_AND_FEATURES, PACKED)
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, **options: object) -> None:
         super().__init__(**options)
         self.sources = LISTS_AND_FEATURES + (PACKED,) * self.options.media
         part, published = "train", None

@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from itertools import islice, repeat
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
@@ -15,6 +15,7 @@ from crossmodal.data.feature_file import FeatureFile
 from crossmodal.data.prepared import Item, Items
 from crossmodal.features._frozen import FrozenFeature
 from crossmodal.images.crops import Preparation, Resize
+from crossmodal.io.files import JsonObject
 from crossmodal.plugin import Strict
 from crossmodal.pretrained import backbones
 from crossmodal.pretrained.network_facts import Network
@@ -53,7 +54,7 @@ class BackboneFeature(FrozenFeature):
     reads = ("items.csv", "media.zip")
     crop_count: Literal[1, 10] = 1
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, **options: object) -> None:
         super().__init__(**options)
         self.weights = weights_file(self.options.backbone, self.options.weights)
 
@@ -96,6 +97,6 @@ class BackboneFeature(FrozenFeature):
             batches = (torch.stack([*islice(squares, size)]) for _ in range(0, len(members), size))
             return torch.cat([*self.mapped(pool, self._values, batches)]).cpu().numpy()
 
-    def learnt(self) -> dict[str, Any]:
+    def learnt(self) -> JsonObject:
         """Return the network, its weights file and the checksum of the file."""
         return {"backbone": self.options.backbone, **super().learnt()}

@@ -1,7 +1,6 @@
 """Base class of features computed by one half of a dual encoder."""
 
 from pathlib import Path
-from typing import Any
 
 from pydantic import Field
 
@@ -24,7 +23,7 @@ class ClipFeature(FrozenFeature):
     options: Options
     packages = ("open_clip",)
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, **options: object) -> None:
         super().__init__(**options)
         self.weights = self.options.weights
 

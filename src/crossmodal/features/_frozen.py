@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -11,7 +11,10 @@ import torch
 from crossmodal.data.feature import Feature
 from crossmodal.device import device
 from crossmodal.errors import CrossmodalError
-from crossmodal.io.files import sha256
+from crossmodal.io.files import JsonObject, sha256
+
+Batch = TypeVar("Batch")
+Output = TypeVar("Output")
 
 
 class FrozenFeature(Feature):
@@ -35,15 +38,15 @@ class FrozenFeature(Feature):
         self.path, self.sha256 = weights, sha256(weights) if weights else ""
 
     def each(
-        self, compute: Callable[[Any], np.ndarray], batches: Iterable[Any]
+        self, compute: Callable[[Batch], np.ndarray], batches: Iterable[Batch]
     ) -> list[np.ndarray]:
         """Return the network's outputs for batches; on a CPU, several run at once."""
         with self.pool() as pool:
             return [*self.mapped(pool, compute, batches)]
 
     def mapped(
-        self, pool: Executor, compute: Callable[[Any], Any], batches: Iterable[Any]
-    ) -> Iterator[Any]:
+        self, pool: Executor, compute: Callable[[Batch], Output], batches: Iterable[Batch]
+    ) -> Iterator[Output]:
         """Return the network's outputs for batches, in a pool that may prepare them too."""
         return (pool.map if self.device.type == "cpu" else map)(compute, batches)
 
@@ -52,11 +55,11 @@ class FrozenFeature(Feature):
         # sums that are split among threads would be rounded by their number
         return ThreadPoolExecutor(self.threads, initializer=torch.set_num_threads, initargs=(1,))
 
-    def learnt(self) -> dict[str, Any]:
+    def learnt(self) -> JsonObject:
         """Return the weights file and its checksum."""
         return {"weights": self.weights, "sha256": self.sha256}
 
-    def restore(self, learnt: dict[str, Any]) -> None:
+    def restore(self, learnt: JsonObject) -> None:
         """Check that the weights are those of the first extraction.
 
         Raises:

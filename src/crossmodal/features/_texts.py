@@ -1,7 +1,7 @@
 """Vectors of captions, and of items as wholes or as means of their captions' vectors."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -24,7 +24,7 @@ class TextFeature(Feature):
     modality = "text"
     reads: ClassVar[tuple[str, ...]] = ("items.csv", "captions.csv")
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, **options: object) -> None:
         super().__init__(**options)
         self.unit = self.options.unit
 

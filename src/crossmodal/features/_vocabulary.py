@@ -8,7 +8,7 @@ NLTK's sentence model need not be downloaded.
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -17,6 +17,7 @@ from crossmodal.data.feature_file import FeatureFile
 from crossmodal.data.prepared import Caption, Items, Prepared
 from crossmodal.errors import CrossmodalError
 from crossmodal.features._words import apart, is_punctuation, normalised
+from crossmodal.io.files import JsonObject
 from crossmodal.plugin import Count, Strict
 
 PAD, UNKNOWN, END, BEGIN = range(4)
@@ -63,11 +64,11 @@ class VocabularyFeature(Feature):
         """Return the ids of the words of each caption."""
         return [[self._ids.get(word, UNKNOWN) for word in tokenise(row.text)] for row in rows]
 
-    def learnt(self) -> dict[str, Any]:
+    def learnt(self) -> JsonObject:
         """Return the vocabulary: its position is a word's id."""
         return {"vocabulary": self.vocabulary}
 
-    def restore(self, learnt: dict[str, Any]) -> None:
+    def restore(self, learnt: JsonObject) -> None:
         """Take over the vocabulary."""
         self._learn(learnt["vocabulary"])
 

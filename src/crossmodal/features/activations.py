@@ -6,13 +6,14 @@ with x_c the crops of image x and p the read-out of the network (`pretrained.rea
 """
 
 from dataclasses import astuple, replace
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import torch
 from pydantic import Field, model_validator
 from torch import nn
 
 from crossmodal.features._backbone import BackboneFeature
+from crossmodal.io.files import JsonObject
 from crossmodal.pretrained import backbones
 from crossmodal.pretrained.read_out import Layer, ReadOut
 from crossmodal.pretrained.timm_read_out import TimmReadOut
@@ -46,7 +47,7 @@ class Activations(BackboneFeature):
     options: Options
     invertible = False  # means over positions: an image made from them is another one
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, **options: object) -> None:
         super().__init__(**options)
         self.crop_count = self.options.crops
 
@@ -79,7 +80,7 @@ class Activations(BackboneFeature):
         columns = layers[:, -self.layers[-1].stop :]
         return columns.unflatten(0, (self.crop_count, -1)).mean(0)
 
-    def learnt(self) -> dict[str, Any]:
+    def learnt(self) -> JsonObject:
         """Return the layers' names and columns, those of the one-layer embedding, the weights."""
         width = self.layers[-1].stop
         return {

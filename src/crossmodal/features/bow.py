@@ -8,7 +8,7 @@ contain it, the three weightings are tf, [tf > 0] and, with rows of length one,
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
@@ -18,6 +18,7 @@ from crossmodal.data.prepared import Caption, Item, Items, Prepared, item_of
 from crossmodal.features._stop_words import STOP_WORDS
 from crossmodal.features._texts import TextFeature
 from crossmodal.features._words import words
+from crossmodal.io.files import JsonObject
 from crossmodal.plugin import Count
 
 
@@ -75,14 +76,14 @@ class BagOfWords(TextFeature):
         """Return each word of a text that counts, and whether it has a column."""
         return {word: word in self._columns for word in self._counting(text)}
 
-    def learnt(self) -> dict[str, Any]:
+    def learnt(self) -> JsonObject:
         """Return the words and their inverse document frequencies, in the order of the columns."""
         return {
             "vocabulary": self.vocabulary,
             "inverse_frequency": self.inverse_frequency.tolist(),
         }
 
-    def restore(self, learnt: dict[str, Any]) -> None:
+    def restore(self, learnt: JsonObject) -> None:
         """Take over the words and their weights."""
         self._learn(learnt["vocabulary"])
         self.inverse_frequency = np.array(learnt["inverse_frequency"])

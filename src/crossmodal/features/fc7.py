@@ -6,7 +6,6 @@ averaged over crops first and normalised afterwards (Vilalta et al. 2019, sectio
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from pydantic import Field
@@ -32,7 +31,7 @@ class FC7(Feature):
     invertible = False
     reads = ("items.csv",)
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, **options: object) -> None:
         super().__init__(**options)
         self.of = (self.options.activations,)
 

@@ -14,7 +14,7 @@ instead of word2vec's.
 """
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
@@ -25,6 +25,7 @@ from crossmodal.errors import CrossmodalError
 from crossmodal.features._mixtures import Mixture, fit_mixture
 from crossmodal.features._vocabulary import SPECIAL, VocabularyFeature
 from crossmodal.features._word_vectors import word_vectors
+from crossmodal.io.files import JsonObject
 from crossmodal.plugin import Count
 from crossmodal.vectors import unit_rows
 
@@ -83,12 +84,12 @@ class FisherVectors(VocabularyFeature):
         roots = (np.sign(mean) * np.abs(mean) ** 0.5 for mean in means)
         return np.concatenate([unit_rows(root) for root in roots], 1).astype(np.float32)
 
-    def learnt(self) -> dict[str, Any]:
+    def learnt(self) -> JsonObject:
         """Return the vocabulary, its vectors without those of the marks, and the mixtures."""
         mixtures = [{k: v.tolist() for k, v in vars(mixture).items()} for mixture in self.mixtures]
         return super().learnt() | {"vectors": self.vectors.tolist(), "mixtures": mixtures}
 
-    def restore(self, learnt: dict[str, Any]) -> None:
+    def restore(self, learnt: JsonObject) -> None:
         """Take over all of it."""
         super().restore(learnt)
         self.vectors = np.array(learnt["vectors"])

@@ -10,7 +10,7 @@ standardised only, e_j = z_j within [-clip, clip].
 """
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -20,6 +20,7 @@ from crossmodal.data.feature import Feature
 from crossmodal.data.feature_file import FeatureFile
 from crossmodal.data.prepared import Item, Items, Prepared
 from crossmodal.errors import CrossmodalError
+from crossmodal.io.files import JsonObject
 from crossmodal.plugin import NotNegative, Positive, Strict
 
 
@@ -53,7 +54,7 @@ class FNE(Feature):
     invertible = False
     reads = ("items.csv", "splits.csv")
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, **options: object) -> None:
         super().__init__(**options)
         self.of = (self.options.activations,)
 
@@ -85,7 +86,7 @@ class FNE(Feature):
         clip = self.options.clip or np.inf
         return z.clip(-clip, clip).astype(np.float32)
 
-    def learnt(self) -> dict[str, Any]:
+    def learnt(self) -> JsonObject:
         """Return names and columns of the layers; mean and standard deviation of each column."""
         return {
             "layers": self.layers,
@@ -93,7 +94,7 @@ class FNE(Feature):
             "deviation": self.deviation.tolist(),
         }
 
-    def restore(self, learnt: dict[str, Any]) -> None:
+    def restore(self, learnt: JsonObject) -> None:
         """Take over the statistics."""
         self.layers = learnt["layers"]
         self.mean, self.deviation = np.array(learnt["mean"]), np.array(learnt["deviation"])

@@ -9,7 +9,6 @@ which the statistics of a whole clip lose.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from pydantic import Field
@@ -18,6 +17,7 @@ from crossmodal.data.feature_file import FeatureFile
 from crossmodal.data.prepared import Caption, Items, Prepared
 from crossmodal.errors import CrossmodalError
 from crossmodal.features._mel import MelFeature
+from crossmodal.io.files import JsonObject
 from crossmodal.plugin import Count
 
 
@@ -45,11 +45,11 @@ class LogMelStatistics(MelFeature):
         """Decode each clip, summarise its frames, standardise."""
         return ((self._statistics(dataset, rows) - self.mean) / self.deviation).astype(np.float32)
 
-    def learnt(self) -> dict[str, Any]:
+    def learnt(self) -> JsonObject:
         """Return the mean and deviation of each column."""
         return {"mean": self.mean.tolist(), "deviation": self.deviation.tolist()}
 
-    def restore(self, learnt: dict[str, Any]) -> None:
+    def restore(self, learnt: JsonObject) -> None:
         """Take over what standardises the columns."""
         self.mean, self.deviation = np.array(learnt["mean"]), np.array(learnt["deviation"])
 

@@ -1,7 +1,7 @@
 """Features that a dataset's authors published, unchanged."""
 
 from collections.abc import Sequence
-from typing import Any, Literal, NoReturn
+from typing import Literal, NoReturn
 
 import numpy as np
 from pydantic import Field
@@ -10,6 +10,7 @@ from crossmodal.data.feature import Feature
 from crossmodal.data.feature_file import FeatureFile
 from crossmodal.data.prepared import Item, Items, Prepared
 from crossmodal.errors import CrossmodalError
+from crossmodal.io.files import JsonObject
 from crossmodal.plugin import Strict
 
 
@@ -25,7 +26,7 @@ class Published(Feature):
     modality: Literal["image", "text"] = "image"  # of an instance: as its options say
     published = True
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, **options: object) -> None:
         super().__init__(**options)
         self.modality = self.options.modality
 
@@ -54,7 +55,7 @@ class Published(Feature):
         """Return rows of the matrix as float32; counts are published as small integers."""
         return np.stack([self.rows_of[item.id] for item in rows]).astype(np.float32)
 
-    def restore(self, learnt: dict[str, Any]) -> NoReturn:
+    def restore(self, learnt: JsonObject) -> NoReturn:
         """Refuse other items: published features exist for those of their dataset alone.
 
         Raises:

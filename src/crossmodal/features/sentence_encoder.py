@@ -6,7 +6,6 @@ length one where the encoder's have that.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from pydantic import Field
@@ -32,7 +31,7 @@ class SentenceEncoder(FrozenFeature, TextFeature):
     packages = ("transformers",)
     chunk = 1024
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, **options: object) -> None:
         super().__init__(**options)
         self.weights = self.options.weights
 

@@ -9,7 +9,7 @@ as a sequence of 50 frames a second, or as one vector. See `crossmodal.pretraine
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 import numpy as np
 import torch
@@ -19,6 +19,7 @@ from crossmodal.data.feature_file import FeatureFile
 from crossmodal.data.prepared import Caption, Items
 from crossmodal.features._frozen import FrozenFeature
 from crossmodal.features._speech import SpeechFeature
+from crossmodal.io.files import JsonObject
 from crossmodal.io.sound_files import RATE, read_speech
 from crossmodal.plugin import Count, Positive, Strict
 from crossmodal.pretrained import wav2vec2
@@ -52,7 +53,7 @@ class SpeechTransformer(FrozenFeature, SpeechFeature):
 
     options: Options
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, **options: object) -> None:
         super().__init__(**options)
         o = self.options
         official = Download(wav2vec2.NETWORKS[o.network].url).file
@@ -81,6 +82,6 @@ class SpeechTransformer(FrozenFeature, SpeechFeature):
         row = frames.half() if self.shape == "sequence" else frames.mean(0)
         return row.cpu().numpy()
 
-    def learnt(self) -> dict[str, Any]:
+    def learnt(self) -> JsonObject:
         """Return the network and its weights."""
         return {"network": self.options.network, **super().learnt()}

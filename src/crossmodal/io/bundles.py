@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import torch
 
@@ -64,16 +63,19 @@ def read_tensors(path: Path) -> dict[str, torch.Tensor]:
         raise CrossmodalError(f"{path}: not a safetensors file of weights: {error}") from error
 
 
-def read_checkpoint(path: Path) -> dict[str, Any]:
-    """Return a file of PyTorch's, read without running anything that it holds.
+def read_checkpoint(path: Path) -> dict[str, torch.Tensor]:
+    """Return a state dict of PyTorch's, read without running anything that its file holds.
 
     Raises:
-        CrossmodalError: If it is not one, or holds more than tensors and numbers.
+        CrossmodalError: If the file is not PyTorch's, or holds more than tensors by name.
     """
     try:
-        return torch.load(path, map_location="cpu", weights_only=True)
+        state = torch.load(path, map_location="cpu", weights_only=True)
     except (OSError, EOFError, RuntimeError, ValueError, pickle.UnpicklingError) as error:
         raise CrossmodalError(f"{path}: not a file of weights ({error}); get it again") from error
+    if not isinstance(state, dict) or not all(isinstance(v, torch.Tensor) for v in state.values()):
+        raise CrossmodalError(f"{path}: holds more than tensors by name; give a plain state dict")
+    return state
 
 
 @contextmanager

@@ -5,7 +5,6 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import digest
@@ -15,7 +14,7 @@ FOLDER = Path(".checkpoints")
 
 
 @contextmanager
-def unfinished_work(output: Path, job: Any, inputs: Iterable[Path]) -> Iterator[Path]:
+def unfinished_work(output: Path, job: object, inputs: Iterable[Path]) -> Iterator[Path]:
     """Yield the folder for the unfinished work of one job, removed when the job is done.
 
     What an interrupted job left is found again if the job and its inputs are the same; otherwise

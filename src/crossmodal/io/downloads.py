@@ -12,12 +12,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from io import BufferedRandom
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
 from crossmodal.errors import CrossmodalError
-from crossmodal.io.files import read_json, replace, write_json
+from crossmodal.io.files import JsonObject, read_json, replace, write_json
 from crossmodal.io.progress import track_bytes
+
+if TYPE_CHECKING:
+    from requests import Response
 
 ATTEMPTS = 5  # in a row that bring nothing new
 FIRST_WAIT, LONGEST_WAIT = 1.0, 120.0  # seconds
@@ -50,7 +53,7 @@ class _Part:
     def facts(self) -> Path:
         return self.path.with_name(f"{self.path.name}.json")
 
-    def version(self) -> dict[str, Any]:
+    def version(self) -> JsonObject:
         """Return the host's validator and total size; empty if there is nothing to resume."""
         try:
             return read_json(self.facts) if self.file.exists() else {}
@@ -61,7 +64,7 @@ class _Part:
         received = self.version().get("received", 0)
         return min(received, self.file.stat().st_size) if received else 0
 
-    def restart(self, version: dict[str, Any]) -> None:
+    def restart(self, version: JsonObject) -> None:
         self.file.unlink(missing_ok=True)  # first, or it would be taken for a part of this version
         write_json(self.facts, version)
         self.file.touch()
@@ -159,7 +162,7 @@ def _attempt(url: str, part: _Part) -> None:
         raise _PassingError(f"{came} of {total} bytes were received")
 
 
-def _refuse_plain(response: Any, **_: Any) -> None:
+def _refuse_plain(response: "Response", **_: object) -> None:
     """Refuse a redirect out of https, where anybody on the way could change the file."""
     target = urljoin(response.url, response.headers.get("Location", ""))
     if response.is_redirect and urlsplit(response.url).scheme == "https" != urlsplit(target).scheme:
@@ -169,7 +172,7 @@ def _refuse_plain(response: Any, **_: Any) -> None:
         )
 
 
-def _check_status(response: Any, part: _Part) -> None:
+def _check_status(response: "Response", part: _Part) -> None:
     import urllib3
 
     if response.status_code in (200, 206):
@@ -182,7 +185,7 @@ def _check_status(response: Any, part: _Part) -> None:
     raise _PassingError(reason, urllib3.Retry().get_retry_after(response.raw))
 
 
-def _continued(response: Any, part: _Part) -> int:
+def _continued(response: "Response", part: _Part) -> int:
     """Return the size of the complete file, from an answer that continues where the part ends."""
     stated = response.headers.get("Content-Range", "")
     match = RANGE.fullmatch(stated)
@@ -194,7 +197,7 @@ def _continued(response: Any, part: _Part) -> int:
     return total
 
 
-def _validator(response: Any) -> str:
+def _validator(response: "Response") -> str:
     """Return the identifier of this version of the file; empty if the host states none."""
     etag = response.headers.get("ETag", "")
     strong = etag if etag.startswith('"') else ""

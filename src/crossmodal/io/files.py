@@ -20,6 +20,8 @@ from typing import IO, Any
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.locks import take
 
+JsonObject = dict[str, Any]  # as it is read: who takes a value out of it checks it
+
 LONGEST_FIELD = 10_000_000  # characters of a field of a CSV
 csv.field_size_limit(1 << 30)  # the default is 131,072, and its error names no row
 UNFINISHED = ".unfinished-"  # begins the names of hidden folders with what is being written
@@ -158,7 +160,7 @@ def write_text(path: Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
-def write_json(path: Path, value: Any) -> None:
+def write_json(path: Path, value: object) -> None:
     """Write `value` as indented JSON with sorted keys."""
     write_text(path, json.dumps(value, indent=2, sort_keys=True) + "\n")
 
@@ -175,7 +177,7 @@ def read_json(path: Path) -> Any:
         raise CrossmodalError(f"{path}: cannot be read as JSON ({error}); make it again") from error
 
 
-def write_csv(path: Path, columns: list[str], rows: Iterable[Iterable[Any]]) -> None:
+def write_csv(path: Path, columns: list[str], rows: Iterable[Iterable[object]]) -> None:
     """Write a header and rows as UTF-8 CSV."""
     with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
         # without all quotes, Python 3.11 writes a bare carriage return that ends the row
@@ -209,7 +211,7 @@ def read_csv(path: Path, columns: list[str]) -> list[dict[str, str]]:
     return rows
 
 
-def digest(*parts: Any) -> str:
+def digest(*parts: object) -> str:
     """Return a short hash of JSON values: the key under which unfinished work is found again."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 

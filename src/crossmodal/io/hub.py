@@ -8,15 +8,17 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING
 
-import torch
 from rich.filesize import decimal
 
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.bundles import read_checkpoint, read_tensors, write_bundle
 from crossmodal.io.files import sha256
 from crossmodal.io.relative_names import inside
+
+if TYPE_CHECKING:
+    from huggingface_hub.hf_api import RepoSibling
 
 FILE = re.compile(r"(\w[\w.-]*?)--(\w[\w.-]*?)(?:@([\w.-]+))?\.safetensors")
 # the first that a repository has: open_clip's beside the same model for transformers
@@ -76,7 +78,10 @@ def pack(model: Model, folder: Path, output: Path, facts: dict[str, str]) -> Non
     texts = [p for p in folder.rglob("*") if p.suffix in TEXTS and p.is_file()]
     texts = [p for p in texts if p.stat().st_size <= LARGEST]
     files = {p.relative_to(folder).as_posix(): _text(p) for p in texts}
-    tensors = read_tensors(weights[0]) if weights[0].suffix == ".safetensors" else _read(weights[0])
+    if weights[0].suffix == ".safetensors":
+        tensors = read_tensors(weights[0])
+    else:  # where tensors may share memory, which safetensors refuses
+        tensors = {name: value.clone() for name, value in read_checkpoint(weights[0]).items()}
     metadata = {"source": model.repository, "sha256": sha256(weights[0])} | facts
     write_bundle(output, tensors, files, metadata)
 
@@ -86,14 +91,6 @@ def _text(path: Path) -> str:
         return path.read_text("utf-8")
     except UnicodeDecodeError as error:
         raise CrossmodalError(f"{path}: is no text in UTF-8; remove it, or mend it") from error
-
-
-def _read(path: Path) -> dict[str, torch.Tensor]:
-    """Return a state dict as PyTorch keeps it; tensors that share memory no longer do."""
-    state = read_checkpoint(path)
-    if not isinstance(state, dict) or not all(isinstance(v, torch.Tensor) for v in state.values()):
-        raise CrossmodalError(f"{path}: holds more than tensors by name; give a plain state dict")
-    return {name: value.clone() for name, value in state.items()}
 
 
 def fetch_model(model: Model, folder: Path, output: Path) -> None:
@@ -137,7 +134,7 @@ def fetch_model(model: Model, folder: Path, output: Path) -> None:
     pack(model, folder, output, {"revision": info.sha or "", "licence": licence})
 
 
-def _wanted(model: Model, files: list[Any]) -> tuple[Any, list[str]]:
+def _wanted(model: Model, files: "list[RepoSibling]") -> "tuple[RepoSibling, list[str]]":
     """Return the file of tensors, and names of the small texts."""
     by_name = {file.rfilename: file for file in files}
     weights = [by_name[name] for name in TENSORS if name in by_name]

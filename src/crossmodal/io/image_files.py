@@ -10,13 +10,16 @@ import importlib.util
 import io
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.image_metadata import without_metadata
 from crossmodal.io.suffixes import PICTURES
+
+if TYPE_CHECKING:
+    from PIL.Image import Image, Transpose
 
 FORMATS = tuple(PICTURES)
 PIXELS = 100_000_000
@@ -34,7 +37,7 @@ def formats() -> tuple[str, ...]:
     return tuple(name for name in FORMATS if name != "HEIF")
 
 
-def open_image(content: bytes) -> Any:
+def open_image(content: bytes) -> "Image":
     """Return one of Pillow's images, not decoded yet.
 
     Raises:
@@ -43,7 +46,7 @@ def open_image(content: bytes) -> Any:
     return _leniently(_open, content)
 
 
-def _leniently(read: Callable[[bytes], Any], content: bytes) -> Any:
+def _leniently(read: "Callable[[bytes], Image]", content: bytes) -> "Image":
     """Return what a function reads from an image; if that fails, from one without metadata."""
     try:
         return read(content)
@@ -54,7 +57,7 @@ def _leniently(read: Callable[[bytes], Any], content: bytes) -> Any:
         return read(bare)
 
 
-def _open(content: bytes, pixels: int | None = None) -> Any:
+def _open(content: bytes, pixels: int | None = None) -> "Image":
     from PIL import Image, UnidentifiedImageError
 
     if not content:
@@ -73,7 +76,7 @@ def _open(content: bytes, pixels: int | None = None) -> Any:
     return image
 
 
-def read_image(content: bytes, name: str, pixels: int | None = None) -> Any:
+def read_image(content: bytes, name: str, pixels: int | None = None) -> "Image":
     """Decode an image to one of Pillow's, in mode RGB.
 
     Args:
@@ -92,7 +95,7 @@ def read_image(content: bytes, name: str, pixels: int | None = None) -> Any:
         ) from error
 
 
-def to_rgb(image: Any) -> Any:
+def to_rgb(image: "Image") -> "Image":
     """Return one of Pillow's images in mode RGB, turned as its EXIF orientation says.
 
     Raises:
@@ -111,11 +114,11 @@ def to_rgb(image: Any) -> Any:
     return image if image.mode == "RGB" else image.convert("RGB")  # or it would be copied
 
 
-def _turn(image: Any) -> Any:
+def _turn(image: "Image") -> "Transpose | None":
     """Return how Pillow turns an image upright; None: not at all."""
     from PIL.Image import Transpose
 
-    turns = {
+    turns: dict[object, Transpose] = {
         2: Transpose.FLIP_LEFT_RIGHT,
         3: Transpose.ROTATE_180,
         4: Transpose.FLIP_TOP_BOTTOM,
@@ -130,7 +133,7 @@ def _turn(image: Any) -> Any:
         return None
 
 
-def _from_floats(image: Any) -> Any:
+def _from_floats(image: "Image") -> "Image":
     """Return grey of 8 bits from 0..1, or from 0..255."""
     values = np.asarray(image)
     low, high = values.min(), values.max()  # NaN where there is one
@@ -139,15 +142,15 @@ def _from_floats(image: Any) -> Any:
     return image.point(lambda value: value * (255 if high <= 1 else 1) + 0).convert("L")
 
 
-def _from_integers(image: Any) -> Any:
+def _from_integers(image: "Image") -> "Image":
     """Return grey of 8 bits from 16; converting would clip them."""
-    low, high = image.getextrema()
+    low, high = cast(tuple[float, float], image.getextrema())  # of one band
     if not 0 <= low <= high < 1 << 16:
         raise ValueError(f"its values lie from {low} to {high}; save it with 8 or 16 bits")
     return image.point(lambda value: value * (1 / 257)).convert("L")
 
 
-def _on_white(image: Any) -> Any:
+def _on_white(image: "Image") -> "Image":
     from PIL import Image
 
     return Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)

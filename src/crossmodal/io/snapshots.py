@@ -5,17 +5,17 @@ import math
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
+from crossmodal.io.files import JsonObject
 from crossmodal.io.seals import is_whole, sealing
 
 SHARE = 0.05  # of the time may pass with saving: a large state is saved less often
 
-State = tuple[dict[str, np.ndarray], dict[str, Any]]
+State = tuple[dict[str, np.ndarray], JsonObject]
 
 
 class Snapshot:

@@ -1,7 +1,6 @@
 """Validation of what a method returns; errors name the line of the plug-in."""
 
 import inspect
-from typing import Any
 
 import numpy as np
 
@@ -55,11 +54,11 @@ def score(
     return scores
 
 
-def _is_array(result: Any) -> bool:
+def _is_array(result: object) -> bool:
     return isinstance(result, np.ndarray) and np.issubdtype(result.dtype, np.number)
 
 
-def _described(result: Any) -> str:
+def _described(result: object) -> str:
     """Describe what was returned."""
     kind = f"{type(result).__module__}.{type(result).__name__}"
     return f"{kind} of the shape {tuple(result.shape)}" if hasattr(result, "shape") else kind

@@ -31,6 +31,7 @@ from crossmodal.learning.method import Direction
 from crossmodal.methods._staged.stages import SingleStageMethod, Stage, StagedOptions, Vectors
 from crossmodal.nn.losses import total
 from crossmodal.nn.mlp import LayersByView, layers_of, linear, mlp
+from crossmodal.nn.typed import Context
 from crossmodal.plugin import NotNegative, Positive
 
 BETAS = (0.5, 0.999)  # of Adam
@@ -147,13 +148,13 @@ class ReverseGradient(torch.autograd.Function):
     """The identity, with the gradient multiplied by -weight."""
 
     @staticmethod
-    def forward(ctx, x, weight):
+    def forward(ctx: Context, x: torch.Tensor, weight: float) -> torch.Tensor:
         """Return x unchanged."""
         ctx.weight = weight
         return x.view_as(x)
 
     @staticmethod
-    def backward(ctx, gradient):
+    def backward(ctx: Context, gradient: torch.Tensor) -> tuple[torch.Tensor, None]:
         """Return the reversed gradient."""
         return -ctx.weight * gradient, None
 

@@ -27,9 +27,9 @@ from crossmodal.methods._staged.autoencoders import (
 from crossmodal.methods._staged.classifiers import ClassifierOptions, Classifiers
 from crossmodal.methods._staged.stages import Stage, Vectors
 from crossmodal.methods._staged.standardised import StandardisedMethod, StandardisedOptions
-from crossmodal.nn.containers import ModulesByName, ModulesInOrder
 from crossmodal.nn.losses import total
 from crossmodal.nn.mlp import Layers, LayersByView, layers_of
+from crossmodal.nn.typed import ModulesByName, ModulesInOrder
 from crossmodal.plugin import Count
 
 

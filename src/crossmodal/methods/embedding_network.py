@@ -34,7 +34,7 @@ SENTENCES = 2  # of each image in a batch
 Batch = tuple[np.ndarray, np.ndarray]
 
 
-class EmbeddingNetwork(GradientMethod):
+class EmbeddingNetwork(GradientMethod[Batch]):
     """Two branches and a ranking loss with neighbours."""
 
     class Options(Strict):

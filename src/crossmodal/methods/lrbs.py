@@ -14,7 +14,6 @@ where n is too large, `sample` bounds it.
 
 import math
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import torch
@@ -24,6 +23,7 @@ from torch.nn.functional import softplus
 from crossmodal.data.learnable import require_labels
 from crossmodal.data.split import Split, View
 from crossmodal.device import device
+from crossmodal.io.files import JsonObject
 from crossmodal.io.progress import track
 from crossmodal.io.snapshots import Snapshot, State
 from crossmodal.learning.method import Direction, Method, Run
@@ -220,7 +220,7 @@ class Descent:
         self.momentum, self.objective = momentum, objective
         return objective
 
-    def state(self, facts: dict[str, Any]) -> State:
+    def state(self, facts: JsonObject) -> State:
         """Return the state of the iteration, besides other facts."""
         factors = {"factor": self.factors, "before": self.before}
         arrays = {
@@ -228,7 +228,7 @@ class Descent:
         }
         return arrays, facts | {name: getattr(self, name) for name in SCALARS}
 
-    def take_over(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
+    def take_over(self, arrays: dict[str, np.ndarray], facts: JsonObject) -> None:
         """Resume from a snapshot."""
         like = self.factors[0]
         tensors = {name: torch.from_numpy(array).to(like) for name, array in arrays.items()}

@@ -8,7 +8,7 @@ of unit length is the global model of Harwath et al., NIPS 2016, and of Harwath 
 
 import math
 from collections.abc import Iterable
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 import torch
@@ -52,7 +52,7 @@ WEIGHT_DECAY = 5e-7
 Steps = tuple[torch.Tensor, torch.Tensor]  # of clips, and their counts
 
 
-class Matchmap(GradientMethod):
+class Matchmap(GradientMethod[Batch]):
     """A convolution over image features, a speech CNN, and the score of their matchmap."""
 
     class Options(SpeechImageOptions):
@@ -93,7 +93,7 @@ class Matchmap(GradientMethod):
     task = "instance"
     network: nn.ModuleDict
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, **options: object) -> None:
         super().__init__(**options)
         self.images = image_encoder(self.options, mirrors=False)  # as in the released code
         self.speech: ClipEncoder[Steps] = ClipEncoder(self.options)

@@ -42,7 +42,7 @@ DROP = 0.1  # of the learning rate, as in the released launcher of FNE-MH
 Batch = tuple[np.ndarray, np.ndarray]
 
 
-class MultimodalEmbedding(GradientMethod):
+class MultimodalEmbedding(GradientMethod[Batch]):
     """A linear map of fixed image features and a GRU over words."""
 
     class Options(Strict):

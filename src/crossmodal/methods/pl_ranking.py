@@ -35,7 +35,7 @@ from crossmodal.training.gradient import GradientMethod, shuffled_batches
 STEPS_PER_THRESHOLD = 10
 
 
-class PLRanking(GradientMethod):
+class PLRanking(GradientMethod[torch.Tensor]):
     """Two linear maps. Of an item's labels one is drawn; items without are left out."""
 
     class Options(PreprocessingOptions):

@@ -27,11 +27,12 @@ from torch.nn.functional import normalize
 from crossmodal.data.learnable import require_labels
 from crossmodal.data.split import Split, View
 from crossmodal.device import device, to_device
+from crossmodal.learning.curve import by_categories
 from crossmodal.learning.scaling import ScalingOptions
 from crossmodal.learning.scaling_layer import ScalingLayer
-from crossmodal.nn.containers import ModulesByName
 from crossmodal.nn.losses import ranking_loss
 from crossmodal.nn.mlp import linear
+from crossmodal.nn.typed import ModulesByName
 from crossmodal.plugin import Count, NotNegative, Positive, Share
 from crossmodal.training.gradient import GradientMethod, shuffled_batches
 
@@ -39,7 +40,7 @@ DIAMETER_SAMPLE = 5000
 ROWS = 4096
 
 
-class SAM(GradientMethod):
+class SAM(GradientMethod[torch.Tensor]):
     """Two projections, trained with a margin that moves from constant to adaptive.
 
     Unlabelled training items are left out.
@@ -109,7 +110,7 @@ class SAM(GradientMethod):
         items, rows = train.pairs()
         labelled = train.labels[items].any(axis=1)
         items, rows = items[labelled], {m: indices[labelled] for m, indices in rows.items()}
-        self.names = train.label_names or range(train.labels.shape[1])
+        self.names = train.label_names or [str(c) for c in range(train.labels.shape[1])]
         self.labels = torch.from_numpy(train.labels[items]).float().to(device())  # (m, C)
         self.inputs = {
             m: torch.from_numpy(v.taken(rows[m])).to(device()) for m, v in train.two_views().items()
@@ -154,12 +155,10 @@ class SAM(GradientMethod):
         """
         total, count = self.margin_sums.sum((1, 2))
         means = (self.margin_sums[0] / self.margin_sums[1]).cpu()  # NaN where there was no triplet
-        pairs = itertools.combinations(range(len(means)), 2)
-        return {
-            "alpha": self.alpha,
-            "margin": float(total / count),
-            **{f"margin {self.names[a]} | {self.names[b]}": float(means[a, b]) for a, b in pairs},
-        }
+        pairs = itertools.combinations(enumerate(self.names), 2)
+        between = {(first, second): float(means[a, b]) for (a, first), (b, second) in pairs}
+        row = {"alpha": self.alpha, "margin": float(total / count)}
+        return row | by_categories(between)
 
     def margins(self, batch: torch.Tensor) -> torch.Tensor:
         """Return F (b, b) of a batch at the current epoch."""

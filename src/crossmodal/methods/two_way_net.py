@@ -30,8 +30,8 @@ from crossmodal.data.split import Split, View
 from crossmodal.device import device, to_device
 from crossmodal.errors import CrossmodalError
 from crossmodal.learning.scaling_layer import ScalingLayer
-from crossmodal.nn.containers import ModulesByName, ModulesInOrder
 from crossmodal.nn.losses import squared_error, total
+from crossmodal.nn.typed import ModulesByName, ModulesInOrder
 from crossmodal.plugin import Count, NotNegative, Positive, Strict
 from crossmodal.training.gradient import GradientMethod, shuffled_batches
 
@@ -41,7 +41,7 @@ EPSILON, MOVING = 1e-3, 0.01  # of the batch norms
 GAMMA = (0.95, 1.05)  # at first
 
 
-class TwoWayNet(GradientMethod):
+class TwoWayNet(GradientMethod[np.ndarray]):
     """Two tied channels, whose middle layers meet."""
 
     class Options(Strict):

@@ -13,7 +13,7 @@ of VSE++, whose defaults it shares.
 
 from collections.abc import Iterable
 from itertools import combinations
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 import torch
@@ -50,7 +50,7 @@ from crossmodal.training.schedule import Phase, Schedule
 DECAY = 0.1  # of the learning rate
 
 
-class VASE(GradientMethod):
+class VASE(GradientMethod[Batch]):
     """A linear map of image features, DAVEnet with a BiGRU for speech, a GRU for transcripts."""
 
     class Options(SpeechImageOptions):
@@ -103,7 +103,7 @@ class VASE(GradientMethod):
     further: ClassVar = {"text": ("sequence",)}
     network: nn.ModuleDict
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, **options: object) -> None:
         super().__init__(**options)
         self.images = image_encoder(self.options, mirrors=True, stores_crops=True)
         self.speech: ClipEncoder[torch.Tensor] = ClipEncoder(self.options)

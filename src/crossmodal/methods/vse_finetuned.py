@@ -12,7 +12,7 @@ with hard negatives, BMVC 2018, section 4, and the released code.
 """
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
@@ -41,7 +41,7 @@ DECAY = 0.1  # of the learning rate
 TAKES: Takes = {"image": ("files",), "text": ("sequence",)}
 
 
-class VSEFinetuned(GradientMethod):
+class VSEFinetuned(GradientMethod[Batch]):
     """A linear map of what an image network makes of image files, and a GRU over words."""
 
     class Options(Strict):
@@ -74,7 +74,7 @@ class VSEFinetuned(GradientMethod):
     takes = TAKES
     network: nn.ModuleDict
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, **options: object) -> None:
         super().__init__(**options)
         o = self.options
         self.images = ImageFiles(o.image_network, o.image_weights, mirrors=True)

@@ -31,7 +31,7 @@ from crossmodal.training.gradient import GradientMethod, shuffled_batches
 ROWS = 512
 
 
-class W2VV(GradientMethod):
+class W2VV(GradientMethod[np.ndarray]):
     """A regression from captions to fixed image features."""
 
     class Options(Strict):

@@ -1,9 +1,9 @@
 """Options of methods as earlier versions named them."""
 
-from typing import Any
+from collections.abc import Mapping
 
 # `scaling` of methods whose option was `input_norm`, where its value had another name
-SCALINGS: dict[str, dict[str, str]] = {
+SCALINGS: dict[str, dict[object, str]] = {
     **{name: {"raw": "centre", "l2": "l2-centre"} for name in ("cfa", "kcca", "lgcfl", "pls")},
     "three_view_cca": {"raw": "centre", "l2": "l2-centre"},
     **{name: {"centre": "centre-scale"} for name in ("acmr", "ccl", "cmdn", "corr_ae", "dcca")},
@@ -11,7 +11,7 @@ SCALINGS: dict[str, dict[str, str]] = {
     "matchmap": {},
 }
 # options that went, with the value that holds since
-REMOVED: dict[str, dict[str, Any]] = {
+REMOVED: dict[str, dict[str, object]] = {
     "corr_ae": {"reconstructs": "own"},
     "deep_sm": {"loss": "cross_entropy", "temperature": 1.0},
     "kcca": {"kernel": "rbf"},
@@ -22,7 +22,7 @@ REMOVED: dict[str, dict[str, Any]] = {
 }
 
 
-def current_options(plugin: str, options: dict[str, Any]) -> dict[str, Any]:
+def current_options(plugin: str, options: Mapping[str, object]) -> dict[str, object]:
     """Return a method's options by their names and values of today.
 
     Args:

@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from crossmodal.data.feature_file import FeatureFile, Ragged, Rows
 from crossmodal.data.prepared import Caption, Item, Items, Prepared, item_of
 from crossmodal.data.split import View
 from crossmodal.errors import CrossmodalError
+from crossmodal.io.files import JsonObject
 from crossmodal.io.progress import track
 from crossmodal.io.relative_names import inside
 
@@ -32,9 +32,7 @@ class Extractor:
             feature cannot be extracted from new items.
     """
 
-    def __init__(
-        self, meta: dict[str, Any], weights: Path, dataset: Prepared | None = None
-    ) -> None:
+    def __init__(self, meta: JsonObject, weights: Path, dataset: Prepared | None = None) -> None:
         self.meta = meta
         try:
             sources = meta["sources"].items()

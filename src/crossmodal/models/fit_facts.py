@@ -1,6 +1,6 @@
 """Facts of a fit, as model.json, embeddings and metrics hold them."""
 
-from typing import Any, NotRequired, TypedDict
+from typing import NotRequired, TypedDict
 
 from crossmodal.data.split import Relevance
 from crossmodal.io.provenance import Provenance
@@ -15,7 +15,7 @@ class Candidate(TypedDict):
         diverged: Why it has none.
     """
 
-    searched: dict[str, Any]
+    searched: dict[str, object]
     validation: NotRequired[float]
     diverged: NotRequired[str]
 
@@ -50,10 +50,10 @@ class Facts(TypedDict):
     """
 
     plugin: str
-    options: dict[str, Any]
+    options: dict[str, object]
     relevance: Relevance
     seed: int
-    searched: NotRequired[dict[str, Any]]
+    searched: NotRequired[dict[str, object]]
     validation: NotRequired[float]
     last_epoch: NotRequired[dict[str, float]]
     plateau: NotRequired[dict[str, float]]

@@ -3,7 +3,6 @@
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -59,9 +58,9 @@ class Model:
     def embed(
         self,
         *,
-        images: Sequence[Any] | None = None,
+        images: Sequence[object] | None = None,
         texts: Sequence[str] | None = None,
-        speech: Sequence[Any] | None = None,
+        speech: Sequence[object] | None = None,
         label: str = "",
     ) -> np.ndarray:
         """Embed new items of one modality, rows in order, (n, ...).

@@ -9,7 +9,7 @@ under names that begin with `views/`, the arrays of `meta`. `curve.csv` is the l
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 from safetensors import SafetensorError
@@ -19,7 +19,7 @@ from crossmodal.config import plugins
 from crossmodal.data.feature_file import Ragged
 from crossmodal.data.split import Split, View
 from crossmodal.errors import CrossmodalError
-from crossmodal.io.files import read_json, readable, replacing, write_json
+from crossmodal.io.files import JsonObject, read_json, readable, replacing, write_json
 from crossmodal.learning.method import Method
 from crossmodal.models.earlier_options import current_options
 from crossmodal.models.fit_facts import Facts
@@ -56,6 +56,25 @@ class Fitted:
     views: dict[str, View]
 
 
+class DescribedView(TypedDict):
+    """A view without its rows, as model.json has it."""
+
+    modality: str
+    sequences: bool
+    shape: list[int]
+    dtype: str
+    meta: JsonObject
+
+
+class Description(TypedDict):
+    """Content of model.json; see the module."""
+
+    format: int
+    fit: Facts
+    labels: list[str]
+    views: list[DescribedView]
+
+
 def write_model(folder: Path, method: Method, facts: Facts, train: Split) -> None:
     """Write model.json and then model.safetensors, each atomically.
 
@@ -68,25 +87,25 @@ def write_model(folder: Path, method: Method, facts: Facts, train: Split) -> Non
     arrays = {name: np.asarray(value, order="C") for name, value in method.state().items()}
     views = [_describe(modality, view, arrays) for modality, view in train.views.items()]
     labels = list(train.label_names)
-    model = {"format": FORMAT, "fit": facts, "labels": labels, "views": views}
+    model: Description = {"format": FORMAT, "fit": facts, "labels": labels, "views": views}
     write_json(folder / "model.json", model)
     with replacing(folder / "model.safetensors") as temporary:
         save_file(arrays, temporary)
 
 
-def _describe(modality: str, view: View, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+def _describe(modality: str, view: View, arrays: dict[str, np.ndarray]) -> DescribedView:
     """Return a view without its rows, as JSON; arrays of its `meta` are put into `arrays`."""
     values = view.features.values if isinstance(view.features, Ragged) else view.features
     return {
         "modality": modality,
         "sequences": values is not view.features,
-        "shape": values.shape[1:],
+        "shape": list(values.shape[1:]),
         "dtype": values.dtype.name,
-        "meta": _detach(view.meta, f"{VIEWS}{modality}", arrays),
+        "meta": {k: _detach(v, f"{VIEWS}{modality}/{k}", arrays) for k, v in view.meta.items()},
     }
 
 
-def _detach(value: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
+def _detach(value: object, name: str, arrays: dict[str, np.ndarray]) -> object:
     """Return a JSON value with the name of an array in `arrays` for each list of floats."""
     if isinstance(value, dict):
         return {key: _detach(inner, f"{name}/{key}", arrays) for key, inner in value.items()}
@@ -96,7 +115,7 @@ def _detach(value: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
     return value
 
 
-def _attach(value: Any, arrays: dict[str, np.ndarray]) -> Any:
+def _attach(value: object, arrays: dict[str, np.ndarray]) -> object:
     """Undo `_detach`."""
     if not isinstance(value, dict):
         return value
@@ -123,9 +142,9 @@ def publish_model(source: Path, folder: Path, **facts: object) -> None:
         facts: Further facts of the fit.
     """
     description = _read_description(source)
-    description["fit"] |= facts
     _copy(source / "curve.csv", folder)
-    write_json(folder / "model.json", description)
+    fit = {**description["fit"], **facts}
+    write_json(folder / "model.json", {**description, "fit": fit})
     _copy(source / "model.safetensors", folder)
 
 
@@ -156,7 +175,7 @@ def read_model(folder: Path) -> Fitted:
     return Fitted(method, facts, labels, views)
 
 
-def _read_description(folder: Path) -> dict[str, Any]:
+def _read_description(folder: Path) -> Description:
     model = read_json(folder / "model.json")
     version = model.get("format") if isinstance(model, dict) else None
     if version != FORMAT:
@@ -174,8 +193,9 @@ def _read_arrays(path: Path) -> dict[str, np.ndarray]:
         raise CrossmodalError(f"{path}: incomplete or corrupt ({error}); train again") from error
 
 
-def _view(description: dict[str, Any], arrays: dict[str, np.ndarray]) -> View:
+def _view(description: DescribedView, arrays: dict[str, np.ndarray]) -> View:
     """Return a view without rows, of the width and type that was described."""
     values = np.zeros((0, *description["shape"]), description["dtype"])
     features = Ragged(values, np.zeros(1, np.int64)) if description["sequences"] else values
-    return View(features, np.zeros(0, int), [], _attach(description["meta"], arrays))
+    meta = {name: _attach(value, arrays) for name, value in description["meta"].items()}
+    return View(features, np.zeros(0, int), [], meta)

@@ -10,12 +10,11 @@ step; here each is one product over all steps.
 
 # kept since the GRU is most of a caption pipeline's step on a CPU: see benchmarks/training.py
 
-from typing import Any
-
 import torch
 from torch.autograd.function import once_differentiable
 
 from crossmodal.nn.onednn import product
+from crossmodal.nn.typed import Context
 
 
 def gru_states(
@@ -57,7 +56,7 @@ def backward_order(sizes: list[int]) -> torch.Tensor:
 class _States(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any,
+        ctx: Context,
         inputs: torch.Tensor,
         rows: torch.Tensor,
         sizes: list[int],
@@ -85,7 +84,7 @@ class _States(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, d_all: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+    def backward(ctx: Context, d_all: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         rows, gates, states, candidates, weight = ctx.saved_tensors
         dims, sizes, first = weight.shape[1], ctx.sizes, ctx.sizes[0]
         before = _states_before(states, sizes)

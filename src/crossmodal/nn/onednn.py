@@ -6,11 +6,11 @@ oneDNN, which comes with PyTorch too, uses it on all; `benchmarks/products.py` m
 
 # kept since products are most of a step's time on a processor that is not Intel's
 
-from typing import Any
-
 import torch
 from torch import nn
 from torch.autograd.function import once_differentiable
+
+from crossmodal.nn.typed import Context
 
 
 def product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
@@ -41,7 +41,7 @@ class Linear(nn.Linear):
 class _Linear(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None
+        ctx: Context, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None
     ) -> torch.Tensor:
         x = x.contiguous()
         ctx.save_for_backward(x, weight)
@@ -50,7 +50,7 @@ class _Linear(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, d_y: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+    def backward(ctx: Context, d_y: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         x, weight = ctx.saved_tensors
         d_y = d_y.contiguous()
         return (

@@ -7,10 +7,11 @@ Source: Vendrov et al. 2016; Vilalta et al. 2019, equation 3.
 
 import math
 from collections.abc import Iterator
-from typing import Any
 
 import torch
 from torch.autograd.function import once_differentiable
+
+from crossmodal.nn.typed import Context
 
 # elements of a tile: on a CPU it is several times faster if its cache holds them
 TILE = {"cpu": 2**18, "cuda": 2**26}
@@ -28,7 +29,7 @@ def order_similarity(images: torch.Tensor, captions: torch.Tensor) -> torch.Tens
 
 class _OrderSimilarity(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, images: torch.Tensor, captions: torch.Tensor) -> torch.Tensor:
+    def forward(ctx: Context, images: torch.Tensor, captions: torch.Tensor) -> torch.Tensor:
         ctx.save_for_backward(images, captions)
         scores = images.new_empty(len(images), len(captions))
         for rows, columns in _tiles(images, captions):
@@ -38,7 +39,7 @@ class _OrderSimilarity(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, d_scores: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def backward(ctx: Context, d_scores: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         images, captions = ctx.saved_tensors
         d_images, d_captions = torch.zeros_like(images), torch.zeros_like(captions)
         for rows, columns in _tiles(images, captions):

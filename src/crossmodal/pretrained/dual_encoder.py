@@ -17,7 +17,7 @@ from PIL.Image import Image
 
 from crossmodal.errors import ENCODERS, CrossmodalError
 from crossmodal.io.bundles import small_files
-from crossmodal.io.files import read_json
+from crossmodal.io.files import JsonObject, read_json
 
 CONFIG = "open_clip_config.json"
 Tokenizer = Callable[[list[str]], torch.Tensor]
@@ -71,7 +71,7 @@ class DualEncoder:
         return self.model.encode_text(self._tokenizer([*texts]).to(device), normalize=True)
 
 
-def _check(path: Path, config: dict[str, Any], folder: Path) -> None:
+def _check(path: Path, config: JsonObject, folder: Path) -> None:
     """Refuse what would need a network, or somebody's code."""
     text = config.get("model_cfg", {}).get("text_cfg", {})
     if "hf_model_name" in text:
@@ -95,7 +95,7 @@ def _check(path: Path, config: dict[str, Any], folder: Path) -> None:
         raise CrossmodalError(f"{path}: its tokenizer needs transformers; {ENCODERS}")
 
 
-def _make(folder: Path, config: dict[str, Any]) -> tuple[Any, Tokenizer, Transform]:
+def _make(folder: Path, config: JsonObject) -> tuple[Any, Tokenizer, Transform]:
     """Make the model with unset weights, its tokenizer and transform of images."""
     import open_clip
     from open_clip.transform import PreprocessCfg, image_transform_v2, merge_preprocess_dict

@@ -1,4 +1,4 @@
-"""Any of timm's networks by its name there, without the classifier."""
+"""Networks of timm by their names there, without the classifier."""
 
 import math
 from functools import cache

@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from statistics import mean, stdev
 from typing import Any
 
+from crossmodal.learning.curve import LearningCurve
+
 LEARNING = ["step", "validation", "loss", "seconds"]
 # begin further columns, such as of one direction
 FURTHER = ("alpha", "epoch", "gap", "validation ", "seconds ")
@@ -11,28 +13,14 @@ PRECISION = ["scope", "precision"]  # and one per direction, with its spread and
 SPREAD, CHANCE = "spread ", "chance "  # begin columns: over the seeds, of random scores
 
 
-def with_gap(curve: list[dict[str, str]]) -> list[dict[str, str]]:
-    """A learning curve with the gap between pairs and negatives where both were logged: mean
-    similarities, whose difference is 0 on the plateau of a ranking loss.
-    """
-    return [
-        row | {"gap": str(float(row["positives"]) - float(row["negatives"]))}
-        if "positives" in row
-        else row
-        for row in curve
-    ]
-
-
-def learning_columns(curves: list[list[dict[str, str]]]) -> list[str]:
+def learning_columns(curves: list[LearningCurve]) -> list[str]:
     """`LEARNING`, what else the learning curves hold that figures draw, and spreads of both."""
-    logged = dict.fromkeys(name for curve in curves for row in curve for name in row)
+    logged = dict.fromkeys(name for curve in curves for row in curve.root for name in row)
     columns = LEARNING + [name for name in logged if name.startswith(FURTHER)]
     return columns + [f"{SPREAD}{name}" for name in columns if name.startswith(LEARNING[1])]
 
 
-def learning_curve(
-    curves: list[list[dict[str, str]]], runs: list[dict[str, Any]]
-) -> list[list[Any]]:
+def learning_curve(curves: list[LearningCurve], runs: list[dict[str, Any]]) -> list[list[Any]]:
     """Rows of `learning_columns`: what was reached on the validation split after each step, at what
     loss, the seconds of learning that it took, and what else was logged.
 
@@ -43,12 +31,12 @@ def learning_curve(
         runs: Metrics of each seed, for methods that do not look at the validation split while they
             learn: their fit is step 0.
     """
-    rows: dict[float, list[dict[str, str]]] = {}
+    rows: dict[float, list[dict[str, float]]] = {}
     for curve in curves:
-        for row in curve:
+        for row in curve.root:
             if "validation" in row:
                 step = row.get("step", next(iter(row.values())))
-                rows.setdefault(float(step), []).append(row)
+                rows.setdefault(step, []).append(row)
     if not rows:
         rows[0] = [{"validation": run["model"]["validation"]} for run in runs]
     columns = learning_columns(curves)[1:]
@@ -76,10 +64,10 @@ def precision_curve(runs: list[dict[str, Any]]) -> dict[str, list[Any]]:
     return found
 
 
-def _over_seeds(rows: Iterable[dict[str, Any]], name: str) -> float | str:
+def _over_seeds(rows: Iterable[dict[str, float]], name: str) -> float | str:
     """Mean of a column, or of one with a spread the spread; empty if no value is there."""
     column = name.removeprefix(SPREAD)
-    values = [float(row[column]) for row in rows if row.get(column) not in (None, "")]
+    values = [row[column] for row in rows if column in row]
     if name.startswith(SPREAD):
         return _spread(values)
     return mean(values) if values else ""

@@ -7,12 +7,12 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
 from crossmodal.errors import CrossmodalError
-from crossmodal.io.files import read_csv
+from crossmodal.learning.curve import LearningCurve, by_categories
 from crossmodal.reporting.figures import STYLE, Points, save
 from crossmodal.workflow.report_specs import Margins
 
 COLUMNS = 4
-PREFIX, BETWEEN = "margin ", " | "
+AVERAGES = ("epoch", "alpha", "margin")  # over all triplets
 
 
 def draw_margins(spec: Margins, output: Path, inputs: list[Path]) -> Points:
@@ -30,16 +30,12 @@ def draw_margins(spec: Margins, output: Path, inputs: list[Path]) -> Points:
     Raises:
         CrossmodalError: If the method logged no margins.
     """
-    (curve,) = inputs
-    rows = read_csv(curve, ["epoch"])
-    if not rows or not {"alpha", "margin"} <= rows[0].keys():
-        raise CrossmodalError(f"{curve}: holds no margins; only the method `sam` logs them")
-    columns = {name: np.array([float(row[name]) for row in rows]) for name in rows[0]}
-    pairs = {
-        tuple(name.removeprefix(PREFIX).split(BETWEEN)): values
-        for name, values in columns.items()
-        if name.startswith(PREFIX)
-    }
+    (path,) = inputs
+    curve = LearningCurve.read(path)
+    if not curve.root or not {*AVERAGES} <= curve.root[0].keys():
+        raise CrossmodalError(f"{path}: holds no margins; only the method `sam` logs them")
+    columns = {name: [row[name] for row in curve.root] for name in AVERAGES}
+    pairs = curve.margins()
     categories = list(dict.fromkeys(name for pair in pairs for name in pair))
     with plt.style.context(STYLE):
         height = -(-(1 + len(categories)) // COLUMNS)
@@ -60,11 +56,11 @@ def draw_margins(spec: Margins, output: Path, inputs: list[Path]) -> Points:
         figure.suptitle(spec.title)
         figure.supxlabel("epoch")
         save(figure, output)
-    names = ["epoch", "alpha", "margin", *(name for name in columns if name.startswith(PREFIX))]
-    return names, zip(*(columns[name].tolist() for name in names), strict=True)
+    columns |= by_categories(pairs)
+    return list(columns), zip(*columns.values(), strict=True)
 
 
-def _draw_average(area: Axes, columns: dict[str, np.ndarray]) -> None:
+def _draw_average(area: Axes, columns: dict[str, list[float]]) -> None:
     """Draw the mean margin on the left axis, alpha(t) on the right one."""
     area.plot(columns["epoch"], columns["margin"], label="mean margin")
     area.set(title="all triplets", ylabel="mean margin")
@@ -77,8 +73,8 @@ def _draw_average(area: Axes, columns: dict[str, np.ndarray]) -> None:
 def _draw_category(
     area: Axes,
     category: str,
-    epochs: np.ndarray,
-    pairs: dict[tuple[str, ...], np.ndarray],
+    epochs: list[float],
+    pairs: dict[tuple[str, str], list[float]],
     colours: dict[str, np.ndarray],
 ) -> None:
     """Draw a line per category of the negative."""

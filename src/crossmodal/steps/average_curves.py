@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from crossmodal.io.files import read_csv, read_json, write_csv
-from crossmodal.reporting.curves import learning_columns, learning_curve, precision_curve, with_gap
+from crossmodal.io.files import read_json, write_csv
+from crossmodal.learning.curve import LearningCurve
+from crossmodal.reporting.curves import learning_columns, learning_curve, precision_curve
 from crossmodal.workflow.records import verified
 
 
@@ -22,7 +23,7 @@ def average_curves(learning: Path, precision: Path, runs: list[Path], models: Pa
     fits = [models / path.parent.name / path.stem / "curve.csv" for path in runs]
     verified([*runs, *fits])
     metrics = [read_json(path) for path in runs]
-    trained = [with_gap(read_csv(path, [])) for path in fits]
+    trained = [LearningCurve.read(path).with_gap() for path in fits]
     write_csv(learning, learning_columns(trained), learning_curve(trained, metrics))
     columns = precision_curve(metrics)
     write_csv(precision, list(columns), zip(*columns.values(), strict=True))

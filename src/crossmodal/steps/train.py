@@ -21,9 +21,9 @@ from crossmodal.data.prepared import Prepared
 from crossmodal.data.split import Split, load_split
 from crossmodal.errors import CrossmodalError, DivergenceError
 from crossmodal.io.checkpoints import unfinished_work
-from crossmodal.io.files import write_csv
 from crossmodal.io.provenance import provenance
 from crossmodal.io.seals import is_whole, seal
+from crossmodal.learning.curve import LearningCurve
 from crossmodal.learning.method import Method, Run
 from crossmodal.learning.plateau import plateau
 from crossmodal.learning.selection import selection_score
@@ -172,8 +172,7 @@ def _fit(
         "peak_memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "peak_gpu_memory_mb": _peak_gpu_memory_mb(),
     }
-    columns = list(run.curve[0]) if run.curve else ["epoch"]
-    write_csv(folder / "curve.csv", columns, [row.values() for row in run.curve])
+    LearningCurve(run.curve).write(folder / "curve.csv")
     write_model(folder, method, facts, train)
     for name in MODEL_FILES:
         seal(folder / name)

@@ -9,7 +9,6 @@ random numbers, are those of the whole batch too; see `share_layers`.
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -18,6 +17,7 @@ from torch.autograd.function import once_differentiable
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.dropout import _DropoutNd
 
+from crossmodal.nn.typed import Context
 from crossmodal.training.processes import processes
 
 Layer = Callable[[torch.Tensor], torch.Tensor]
@@ -113,12 +113,12 @@ class _Summed(torch.autograd.Function):
     """The sum over the processes, of which each uses a part of the result."""
 
     @staticmethod
-    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+    def forward(ctx: Context, x: torch.Tensor) -> torch.Tensor:
         return _sum(x)
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, d_sum: torch.Tensor) -> torch.Tensor:
+    def backward(ctx: Context, d_sum: torch.Tensor) -> torch.Tensor:
         return _sum(d_sum)
 
 
@@ -126,7 +126,7 @@ class _Gathered(torch.autograd.Function):
     """Rows of all processes in order; each gets the gradient of its own."""
 
     @staticmethod
-    def forward(ctx: Any, share: torch.Tensor, part: slice, count: int) -> torch.Tensor:
+    def forward(ctx: Context, share: torch.Tensor, part: slice, count: int) -> torch.Tensor:
         ctx.part = part
         whole = share.new_zeros(count, *share.shape[1:])
         whole[part] = share
@@ -135,7 +135,7 @@ class _Gathered(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, d_whole: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+    def backward(ctx: Context, d_whole: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         return d_whole[ctx.part], None, None
 
 
@@ -143,13 +143,13 @@ class _Repeated(torch.autograd.Function):
     """Rows that each of `total` processes computes: their gradients will be added."""
 
     @staticmethod
-    def forward(ctx: Any, x: torch.Tensor, total: int) -> torch.Tensor:
+    def forward(ctx: Context, x: torch.Tensor, total: int) -> torch.Tensor:
         ctx.total = total
         return x.view_as(x)
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, d_x: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+    def backward(ctx: Context, d_x: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         return d_x / ctx.total, None
 
 

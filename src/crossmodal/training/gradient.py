@@ -8,7 +8,7 @@ import copy
 import math
 from abc import abstractmethod
 from collections.abc import Iterable
-from typing import Any
+from typing import Generic, TypeVar
 
 import numpy as np
 import torch
@@ -17,6 +17,7 @@ from torch import nn
 from crossmodal.data.split import Split, View
 from crossmodal.device import device
 from crossmodal.errors import DivergenceError
+from crossmodal.io.files import JsonObject
 from crossmodal.io.progress import track
 from crossmodal.io.snapshots import Snapshot, State
 from crossmodal.learning.method import Method, Run
@@ -25,11 +26,13 @@ from crossmodal.training.distributed import add_gradients, share_layers
 from crossmodal.training.processes import broadcast_from_first, is_first
 from crossmodal.training.schedule import Phase, Schedule
 
+Batch = TypeVar("Batch")
+
 # attributes that a snapshot holds besides weights, optimiser, phase and learning curve
 COUNTS = ("epoch", "step", "best", "after_best")
 
 
-class GradientMethod(Method):
+class GradientMethod(Method, Generic[Batch]):
     """A method that defines its network, batches and loss; the training loop is here.
 
     Attributes:
@@ -74,11 +77,11 @@ class GradientMethod(Method):
         """Keep on the device what the loss needs of the training split."""
 
     @abstractmethod
-    def batches(self, epoch: int, rng: np.random.Generator) -> Iterable[Any]:
+    def batches(self, epoch: int, rng: np.random.Generator) -> Iterable[Batch]:
         """Return the batches of one epoch, in order; called once at the start of each epoch."""
 
     @abstractmethod
-    def loss(self, batch: Any) -> torch.Tensor:
+    def loss(self, batch: Batch) -> torch.Tensor:
         """Return the loss of a batch, a scalar.
 
         Of a method that is `distributed`, it is a function of what `in_shares` of
@@ -134,7 +137,7 @@ class GradientMethod(Method):
         _Training(self, validation, run).finish()
 
 
-class _Training:
+class _Training(Generic[Batch]):
     """State of a running fit, but for the method's phase, which only it sets.
 
     Attributes:
@@ -144,7 +147,7 @@ class _Training:
         after_best: The epoch after the one that reached it.
     """
 
-    def __init__(self, method: GradientMethod, validation: Split, run: Run) -> None:
+    def __init__(self, method: GradientMethod[Batch], validation: Split, run: Run) -> None:
         self.method, self.network = method, method.network
         self.validation, self.run = validation, run
         self.epoch, self.best, self.after_best = 0, -math.inf, 0
@@ -209,7 +212,7 @@ class _Training:
             )
         return mean
 
-    def _train_step(self, epoch: int, batch: Any) -> torch.Tensor:
+    def _train_step(self, epoch: int, batch: Batch) -> torch.Tensor:
         """Take one step along the gradient of a batch; return its loss."""
         self.network.train()
         for group in self.optimizer.param_groups:
@@ -241,7 +244,7 @@ class _Training:
         facts = {name: getattr(self, name) for name in COUNTS}
         return arrays, facts | {"phase": self.method.phase, "curve": self.run.curve}
 
-    def _restore(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
+    def _restore(self, arrays: dict[str, np.ndarray], facts: JsonObject) -> None:
         """Resume from a snapshot."""
         self._enter(facts["phase"])
         self.network.load_state_dict(_part(arrays, "network"))

@@ -2,7 +2,6 @@
 
 import time
 from abc import abstractmethod
-from collections.abc import Mapping
 from itertools import pairwise
 from typing import Literal
 
@@ -13,6 +12,7 @@ from crossmodal.data.learnable import require_labels
 from crossmodal.data.split import Split, View
 from crossmodal.io.progress import track
 from crossmodal.io.snapshots import Snapshot
+from crossmodal.learning.curve import by_direction
 from crossmodal.learning.method import Direction, Method, Run
 from crossmodal.learning.selection import direction_metrics, pools
 from crossmodal.methods._online.hinge import Margin
@@ -240,14 +240,14 @@ class Bidirectional(Method):
         self._keep_factors()
         loss, violating = np.mean(means, axis=0) if means else (0.0, 0.0)
         row = {"loss": float(loss), "violating": float(violating), "seconds": sum(seconds.values())}
-        return row | _by_direction("seconds", seconds)
+        return row | by_direction("seconds", seconds)
 
     def _validate(self, validation: Split) -> dict[str, float]:
         """Compute mAP on the validation split: the mean of both directions, and of each."""
         metrics = direction_metrics(self, pools(self, validation))
         precisions = {pair: m["mAP"] for pair, m in metrics.items()}
         row = {"validation": sum(precisions.values()) / len(precisions)}
-        return row | _by_direction("validation", precisions)
+        return row | by_direction("validation", precisions)
 
     def _progress(self) -> dict[str, np.ndarray]:
         """Return models, reservoirs, counts and random numbers, by query modality."""
@@ -268,11 +268,6 @@ class Bidirectional(Method):
             (other, (forward[1], backward[0])),
         ):
             self.arrays[f"{name}.factors"] = np.hstack(pair).astype(np.float32)
-
-
-def _by_direction(column: str, values: Mapping[Direction, float]) -> dict[str, float]:
-    """Return columns of the learning curve, `<column> <query>-to-<document>`."""
-    return {f"{column} {query}-to-{document}": v for (query, document), v in values.items()}
 
 
 def _named(prefix: str, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -52,7 +52,7 @@ def _ascend(model, step_size, x, ascent, image):
     return step
 
 
-class FullRank(Learner):
+class FullRank(Learner[Weights]):
     """Learns W itself.
 
     Args:

@@ -1,7 +1,7 @@
 """Learning of one direction's model from a stream of triplets, in any number of pieces."""
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -11,8 +11,10 @@ from crossmodal.methods._online.loop import Batch, Hyperparameters, learn
 
 LISTS_PER_BLOCK = 4000
 
+Model = TypeVar("Model", bound=NamedTuple)
 
-class Learner(ABC):
+
+class Learner(ABC, Generic[Model]):
     """A model, the state of its random generator and its progress; it keeps no data.
 
     Learning can resume at any time, and takes the same course whether it is interrupted or not.
@@ -27,7 +29,7 @@ class Learner(ABC):
     """
 
     def __init__(
-        self, model: Any, hyperparameters: Hyperparameters, rng: np.random.Generator
+        self, model: Model, hyperparameters: Hyperparameters, rng: np.random.Generator
     ) -> None:
         self.model, self.hyperparameters, self.rng, self.lists = model, hyperparameters, rng, 0
 

@@ -5,7 +5,7 @@ says by `numba.extending.overload` how `respond` and `ascend` work for its type:
 passed as arguments, these are chosen when the loop is compiled, so that it can be cached.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -42,13 +42,13 @@ class Batch(NamedTuple):
     sampler: Sampler
 
 
-def respond(model: Any, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def respond(model: NamedTuple, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Compute W' x (q,) of a query x (p,), and what `ascend` needs of it."""
     raise NotImplementedError
 
 
 def ascend(
-    model: Any, step_size: float, x: np.ndarray, ascent: np.ndarray, image: np.ndarray
+    model: NamedTuple, step_size: float, x: np.ndarray, ascent: np.ndarray, image: np.ndarray
 ) -> None:
     """Change the model in place along step_size x ascent'.
 
@@ -64,7 +64,7 @@ def ascend(
 
 @compiled
 def learn(
-    model: Any,
+    model: NamedTuple,
     batch: Batch,
     rng: np.random.Generator,
     steps: tuple[int, int],

@@ -130,7 +130,7 @@ def _ascend(model, step_size, x, ascent, image):
     return step
 
 
-class LowRank(Learner):
+class LowRank(Learner[Factors]):
     """Learns W = A B' of a fixed rank.
 
     Args:

@@ -9,9 +9,9 @@ from torch.nn.functional import cross_entropy, dropout, mse_loss
 
 from crossmodal.learning.scaling import Kind
 from crossmodal.methods._staged.stages import Stage, Vectors
-from crossmodal.nn.containers import ModulesByName, ModulesInOrder
 from crossmodal.nn.losses import squared_error, total
 from crossmodal.nn.mlp import LayersByView, layers_of, linear
+from crossmodal.nn.typed import ModulesByName, ModulesInOrder
 from crossmodal.plugin import Count, Strict
 
 

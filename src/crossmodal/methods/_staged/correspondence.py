@@ -13,9 +13,9 @@ from torch import nn
 from crossmodal.learning.scaling import Kind
 from crossmodal.methods._staged.autoencoders import PretrainingOptions
 from crossmodal.methods._staged.stages import Stage, Vectors
-from crossmodal.nn.containers import ModulesByName
 from crossmodal.nn.losses import squared_error, total
 from crossmodal.nn.mlp import Layers, linear
+from crossmodal.nn.typed import ModulesByName
 from crossmodal.plugin import Share
 
 

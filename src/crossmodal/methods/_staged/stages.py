@@ -20,7 +20,7 @@ from crossmodal.device import device, to_device
 from crossmodal.learning.method import VECTORS, Run
 from crossmodal.learning.scaling import Kind, ScalingOptions
 from crossmodal.learning.scaling_layer import ScalingLayer
-from crossmodal.nn.containers import ModulesByName, ModulesInOrder
+from crossmodal.nn.typed import ModulesByName, ModulesInOrder
 from crossmodal.plugin import Count, NotNegative, Positive
 from crossmodal.training.gradient import GradientMethod, shuffled_batches
 from crossmodal.training.schedule import Phase, Schedule
@@ -114,7 +114,7 @@ class StagedNetwork(nn.Module):
         return x if self.readout is None else self.readout(modality, x)
 
 
-class StagedMethod(GradientMethod):
+class StagedMethod(GradientMethod[torch.Tensor]):
     """A method that defines its stages.
 
     Attributes:

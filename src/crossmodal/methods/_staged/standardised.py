@@ -10,7 +10,7 @@ from torch import Tensor
 
 from crossmodal.learning.scaling_layer import ScalingLayer
 from crossmodal.methods._staged.stages import Readout, StagedMethod, TrainingOptions, Vectors
-from crossmodal.nn.containers import ModulesByName
+from crossmodal.nn.typed import ModulesByName
 from crossmodal.plugin import Count
 
 

@@ -1,10 +1,11 @@
-"""PyTorch's containers for modules of one type, which the type checker then knows."""
+"""Types that PyTorch leaves open: of the modules in a container, and of a function's context."""
 
 from collections.abc import Iterator
-from typing import Generic, TypeVar, cast, overload
+from typing import Any, Generic, TypeVar, cast, overload
 
 from torch import nn
 
+Context = Any  # of an autograd function: it takes any attribute
 Layer = TypeVar("Layer", bound=nn.Module)
 
 
