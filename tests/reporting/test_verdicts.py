@@ -36,7 +36,7 @@ def test_number_of_seeds_named_would_tell():
         assert verdict(Difference(open_.value, None, error, count), 200).word == word
 
 
-def test_items_and_seeds_are_named_where_either_alone_would_not_tell():
+def test_items_and_seeds_are_named_where_both_must_grow():
     needed = verdict(Difference(1.0, 2.0, 2.0, 3), 200).needed
     items, seeds = (int(word.replace(",", "")) for word in needed.split() if word[0].isdigit())
     assert needed == f"about {items:,} test items and {seeds:,} seeds would tell"
@@ -50,7 +50,7 @@ def test_number_is_not_named_where_the_difference_is_none():
 
 
 @pytest.mark.parametrize(("started", "runs"), [(3, 3), (0, 2), (4, 5), (7, 10)])
-def test_number_of_seeds_that_would_tell_a_share_is_the_smallest(started, runs):
+def test_seeds_that_would_tell_a_share_are_the_fewest(started, runs):
     number = int(verdict_of_starts(started, runs, True).needed.split()[1])
 
     def told(count):
