@@ -13,6 +13,7 @@ from crossmodal.config import params, plugins
 from crossmodal.config.overlays import naming, read_files
 from crossmodal.data.prepared import FILES
 from crossmodal.errors import CrossmodalError, explained
+from crossmodal.repeatability import use_portable_instructions
 from crossmodal.workflow.drawings import Drawings
 from crossmodal.workflow import snakemake_internals as internals
 from crossmodal.workflow.experiments import refuse_missing_data
@@ -50,6 +51,9 @@ for reason in dict.fromkeys(PARAMS.broken.values()):
 
 if PARAMS.mirror:
     os.environ.setdefault("CROSSMODAL_MIRROR", PARAMS.mirror)
+
+if PARAMS.portable:
+    use_portable_instructions()
 
 JOBS, REQUESTS = Jobs(PARAMS), Requests(PARAMS)
 DRAWINGS = Drawings(JOBS)

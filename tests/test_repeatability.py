@@ -1,11 +1,16 @@
 import os
+import platform
 import subprocess
 import sys
 
 import pytest
 import torch
 
-from crossmodal.repeatability import use_deterministic_algorithms
+from crossmodal.repeatability import (
+    PORTABLE,
+    use_deterministic_algorithms,
+    use_portable_instructions,
+)
 
 COUNT = """
 import sys
@@ -29,6 +34,29 @@ def test_command_uses_one_thread_in_any_environment(variable):
         check=True,
     )
     assert set(result.stdout.split()) == {"1"}
+
+
+INSTRUCTIONS = """
+import numpy.linalg, scipy.linalg, torch, threadpoolctl
+print(torch.backends.cpu.get_cpu_capability())
+print(*{p["architecture"] for p in threadpoolctl.threadpool_info() if "architecture" in p})
+print(*numpy.show_config(mode="dicts")["SIMD Extensions"].get("found", ["X86_V3"])[-1:])
+import numba
+print(numba.core.codegen.JITCPUCodegen("test")._get_host_cpu_name())
+"""
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="of x86-64 processors")
+def test_portable_instructions_are_those_of_avx2(monkeypatch):
+    for name in PORTABLE:
+        monkeypatch.setenv(name, "")
+    use_portable_instructions()
+    command = [sys.executable, "-c", INSTRUCTIONS]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split("\n")
+    assert lines[0] == "AVX2"
+    assert lines[1] == "Haswell"
+    assert lines[2] == "X86_V3"
+    assert "haswell" in lines[3]
 
 
 @pytest.fixture

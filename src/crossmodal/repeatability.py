@@ -1,17 +1,39 @@
-"""Reproducibility of a job: one thread per library, deterministic GPU kernels.
+"""Reproducibility of a job: threads, vector instructions, deterministic GPU kernels.
 
-A sum that is split among threads is rounded differently, so results would depend on their number.
-Jobs, and independent parts of a job, run in parallel instead.
+A sum that is split among threads, or added in vectors of another length, is rounded differently, so
+results would depend on the number of threads and on the processor. Jobs, and independent parts of a
+job, run in parallel instead of threads.
 """
 
 import os
 
 VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
+# each library's own name of x86-64 with AVX2 and FMA; NumPy is told what not to use, by its names
+# since version 2.4 and before
+PORTABLE = {
+    "ATEN_CPU_CAPABILITY": "avx2",
+    "ONEDNN_MAX_CPU_ISA": "AVX2",
+    "MKL_CBWR": "AVX2,STRICT",
+    "OPENBLAS_CORETYPE": "Haswell",
+    "NUMBA_CPU_NAME": "haswell",
+    "NUMBA_CPU_FEATURES": "",
+    "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR AVX512F AVX512CD AVX512_SKX",
+}
+
 
 def use_one_thread() -> None:
     """Set one thread for the libraries of NumPy, SciPy and PyTorch, before they are loaded."""
     os.environ.update(dict.fromkeys(VARIABLES, "1"))
+
+
+def use_portable_instructions() -> None:
+    """Let the libraries of all processes that follow use no vector instructions beyond AVX2.
+
+    They read these variables when they are loaded. Processors that are no x86-64 have none of these
+    instructions, and their results stay their own.
+    """
+    os.environ.update(PORTABLE)
 
 
 def use_deterministic_algorithms(wanted: bool | None) -> None:

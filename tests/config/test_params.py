@@ -35,7 +35,7 @@ def test_paper_suites_need_only_downloadable_weights(suite):
 TWICE = yaml.safe_load(VALID)["experiments"]["wiki_cca"] | {"grid": {"dims": [5, 6]}}
 MESSAGES = [
     # what does not belong there
-    ("sede", 1, ["params.yaml: sede: unknown key", "suite, suites, seeds, deterministic, mirror"]),
+    ("sede", 1, ["params.yaml: sede: unknown key", "suite, suites, seeds, deterministic"]),
     (f"{EXPERIMENT}/metod", "cca", ["experiments.wiki_cca.metod: unknown key", "dataset, views"]),
     (f"{EXPERIMENT}/published/row", "a", ["wiki_cca.published.row", "'paper', 'table'"]),
     ("methods/cca/margin", 1.0, ["methods.cca.margin: unknown key", "dims, ridge, power"]),

@@ -151,6 +151,15 @@ def test_deterministic_setting_is_part_of_gpu_jobs(jobs):
     assert differ == [True, False] * 3
 
 
+def test_portable_arithmetic_is_part_of_all_jobs_that_compute(jobs):
+    other = make()
+    other.params.portable = True
+    feature = SimpleNamespace(dataset="scenes", feature="fc7")
+    fit = SimpleNamespace(experiment="cca")
+    cases = [("extract", feature), ("train", fit), ("embed", fit), ("evaluate", fit)]
+    assert all(getattr(jobs, rule)(case) != getattr(other, rule)(case) for rule, case in cases)
+
+
 def test_another_language_is_part_of_the_jobs_that_read_texts(jobs, monkeypatch):
     cases = [SimpleNamespace(dataset="scenes", feature=name) for name in ("bow", "fc7")]
     before = [json.loads(jobs.extract(case)) for case in cases]

@@ -50,6 +50,11 @@ class Sections(Strict):
     deterministic: bool = Field(
         True, description="Whether a GPU uses deterministic algorithms alone."
     )
+    portable: bool = Field(
+        False,
+        description="Whether x86-64 processors use AVX2 alone, so that other ones compute the "
+        "same; slower where there is AVX-512.",
+    )
     mirror: str | None = Field(None, description="Folder or URL that replaces the datasets' hosts.")
     tables: Annotated[dict[Name, Table], Based]
     figures: Annotated[dict[Name, Figure], Based]

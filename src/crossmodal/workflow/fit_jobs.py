@@ -11,7 +11,13 @@ from crossmodal.errors import ENCODERS, CrossmodalError
 from crossmodal.io.files import digest
 from crossmodal.workflow import own_files
 from crossmodal.workflow.code_hash import code
-from crossmodal.workflow.specs import EmbedSpec, ExtractSpec, PrepareSpec, Spec, TrainSpec
+from crossmodal.workflow.specs import (
+    EmbedSpec,
+    ExtractSpec,
+    PrepareSpec,
+    Spec,
+    TrainSpec,
+)
 
 
 class Wildcards(Protocol):
@@ -119,10 +125,9 @@ class FitJobs:
     def extract(self, wildcards: Wildcards) -> str:
         """Extraction depends on the feature's options, of texts also on their language."""
         entry = self.params.plugin("features", wildcards.feature)
-        spec = ExtractSpec(
-            **entry,
-            language=self._language(wildcards),
-            deterministic=self._deterministic(self.feature_gpu(wildcards)),
+        arithmetic = self._arithmetic(self.feature_gpu(wildcards))
+        spec = ExtractSpec.model_validate(
+            entry | {"language": self._language(wildcards)} | arithmetic
         )
         return job_spec("extract", spec, f"features.{entry['plugin']}")
 
@@ -173,9 +178,10 @@ class FitJobs:
     def _experiment(self, name: str) -> Experiment:
         return self.params.experiments[name]
 
-    def _deterministic(self, gpus: int) -> bool | None:
-        """Return `deterministic` of params.yaml for a job that uses a GPU."""
-        return self.params.deterministic if gpus else None
+    def _arithmetic(self, gpus: int) -> dict[str, object]:
+        """Return what params.yaml says of arithmetic; `deterministic` is of jobs on a GPU."""
+        deterministic = self.params.deterministic if gpus else None
+        return {"deterministic": deterministic, "portable": self.params.portable}
 
     def _language(self, wildcards: Wildcards) -> str:
         """Return the language of the texts that a feature reads."""
@@ -204,17 +210,14 @@ class FitJobs:
         fit = self.params.fit(wildcards.experiment)
         read = {k: v for k, v in non_defaults(fit).items() if k in EmbedSpec.model_fields}
         own = self.fit_of(wildcards.experiment)
-        deterministic = self._deterministic(self.gpu(wildcards))
-        spec = EmbedSpec.model_validate(read | {"fit": own, "deterministic": deterministic})
+        further = {"fit": own} | self._arithmetic(self.gpu(wildcards))
+        spec = EmbedSpec.model_validate(read | further)
         return job_spec(step, spec, f"methods.{fit.plugin}")
 
     def _train(self, experiment: str) -> str:
-        fit = self.params.fit(experiment)
-        further = {
-            "of": self.params.described(experiment),
-            "deterministic": self._deterministic(self.params.uses_gpu(experiment)),
-        }
-        spec = TrainSpec.model_validate(non_defaults(fit) | further)
+        fit, of = self.params.fit(experiment), {"of": self.params.described(experiment)}
+        arithmetic = self._arithmetic(self.params.uses_gpu(experiment))
+        spec = TrainSpec.model_validate(non_defaults(fit) | of | arithmetic)
         return job_spec("train", spec, f"methods.{fit.plugin}")
 
 

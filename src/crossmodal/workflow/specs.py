@@ -56,17 +56,19 @@ class PrepareSpec(Spec):
     files: str = ""
 
 
-class GpuSpec(Spec):
-    """A job that may use a GPU.
+class ComputeSpec(Spec):
+    """A job whose numbers depend on the arithmetic.
 
     Attributes:
         deterministic: Use deterministic algorithms alone; None: nothing here uses a GPU.
+        portable: Computed with the vector instructions that all x86-64 processors have in common.
     """
 
     deterministic: bool | None = None
+    portable: bool = False
 
 
-class ExtractSpec(GpuSpec):
+class ExtractSpec(ComputeSpec):
     """A feature and its options.
 
     Attributes:
@@ -80,7 +82,7 @@ class ExtractSpec(GpuSpec):
     language: str = "en"
 
 
-class TrainSpec(Fit, GpuSpec):
+class TrainSpec(Fit, ComputeSpec):
     """A fit.
 
     Attributes:
@@ -90,7 +92,7 @@ class TrainSpec(Fit, GpuSpec):
     of: str = ""
 
 
-class EmbedSpec(GpuSpec):
+class EmbedSpec(ComputeSpec):
     """Embeddings of a fit.
 
     Attributes:

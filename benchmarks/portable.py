@@ -1,0 +1,110 @@
+"""Cost of `portable: true` on this processor, and whether other processors compute the same.
+
+Each method is fitted to the same synthetic items: with all vector instructions of this processor,
+then with those of `portable` alone. The ratio is of seconds of the processor; `digits` says whether
+the embeddings are the same. `--emulator "qemu-x86_64 -cpu EPYC-Rome"` repeats the portable fits on
+another processor, which QEMU emulates, and compares them; it may be given several times.
+Run: python benchmarks/portable.py
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from time import process_time
+
+import numpy as np
+
+from crossmodal.config import params, plugins
+from crossmodal.data.feature_file import Ragged
+from crossmodal.data.split import Split, View
+from crossmodal.learning.method import Run
+from crossmodal.repeatability import PORTABLE, VARIABLES
+
+ITEMS, IMAGE, WORDS, CATEGORIES, ROUNDS = 200, 512, 300, 10, 3
+OPTIONS = {
+    "sh": {"dims": 64, "word_dims": 64, "epochs": 2},
+    "sam": {"epochs": 3},
+    "cca": {"dims": 16},
+    "fast_cmolrs": {"triplets": 1000},
+}
+
+
+def main():
+    """Fit all methods under each condition, and print a row of a table for each method."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--emulator", action="append", default=[], help="Command of an emulator.")
+    parser.add_argument("--fit", metavar="ENTRY", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.fit:
+        print(json.dumps(fit(**json.loads(arguments.fit))))
+        return
+    presets = params.read(Path("params.yaml"))
+    entries = {name: presets.plugin("methods", name) for name in OPTIONS}
+    others = arguments.emulator
+    print("| method | seconds | portable | ratio | digits |", *(f"{o} |" for o in others))
+    print("| --- | ---: | ---: | ---: | --- |" + " --- |" * len(others))
+    for method, entry in entries.items():
+        entry["options"] |= OPTIONS[method]
+        native, portable = zip(*(pair(entry) for _ in range(ROUNDS)), strict=True)
+        before, after = (min(seconds for seconds, _ in runs) for runs in (native, portable))
+        digest = portable[0][1]
+        cells = [f"{before:.2f}", f"{after:.2f}", f"{after / before:.2f}"]
+        cells += [same(native[0][1], digest)]
+        cells += [same(run(entry, PORTABLE, shlex.split(o))[1], digest) for o in others]
+        print(f"| {method} | " + " | ".join(cells) + " |", flush=True)
+
+
+def pair(entry):
+    """Seconds and digest of a fit without and with `portable`, one after the other."""
+    return run(entry, {}), run(entry, PORTABLE)
+
+
+def run(entry, variables, emulator=()):
+    """Fit in a process of its own, since libraries read the variables when they are loaded."""
+    command = [*emulator, sys.executable, __file__, "--fit", json.dumps(entry)]
+    environment = os.environ | dict.fromkeys(VARIABLES, "1") | variables
+    output = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True).stdout
+    return json.loads(output)
+
+
+def fit(plugin, options):
+    """Seconds of the processor of a fit, and a digest of its embeddings."""
+    model = plugins.make("methods", plugin, options, plugin)
+    captions = plugin == "multimodal_embedding"
+    train, validation = make_split(ITEMS, captions, 0), make_split(ITEMS // 4, captions, 1)
+    start = process_time()
+    model.fit(train, validation, Run(seed=0))
+    seconds = process_time() - start
+    digest = hashlib.sha256()
+    for modality, view in validation.views.items():
+        digest.update(np.ascontiguousarray(model.embed(modality, view)).tobytes())
+    return seconds, digest.hexdigest()
+
+
+def make_split(count, captions, seed):
+    """Items of ten categories, whose texts are captions or bags of words."""
+    rng = np.random.default_rng(seed)
+    kinds = np.arange(count) % CATEGORIES
+    images = rng.standard_normal((count, IMAGE), np.float32) + np.eye(CATEGORIES, IMAGE)[kinds]
+    if captions:
+        lengths = rng.integers(5, 15, count)
+        texts = Ragged.concatenate([rng.integers(4, WORDS, length) for length in lengths])
+    else:
+        texts = rng.poisson(0.1 + np.eye(CATEGORIES, WORDS)[kinds]).astype(np.float32)
+    ids, meta = list(range(count)), {"vocabulary": range(WORDS)}
+    image, text = (View(rows, np.arange(count), ids, meta) for rows in (images, texts))
+    return Split(ids, np.eye(CATEGORIES, dtype=bool)[kinds], {"image": image, "text": text})
+
+
+def same(first, second):
+    """Whether two digests are equal, in a word."""
+    return "same" if first == second else "other"
+
+
+if __name__ == "__main__":
+    main()
