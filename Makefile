@@ -78,6 +78,7 @@ docs: $(VENV)/installed-docs
 lint: $(VENV)/installed-dev
 	ruff check .
 	ruff format --check .
+	mypy
 	snakefmt --check Snakefile rules
 	snakemake --lint
 

@@ -264,7 +264,8 @@ def write_run(value, experiment="scenes_multi_cca", kind="intra_modal"):
     controls = dict.fromkeys(("random", "constant", "perfect"), test)
     spread = {way: {"mAP": 0.01, "mAP@50": 0.01} for way in test}
     run = {"test": test, "controls": controls, "spread_of_chance": spread, "test_items": 9}
-    run |= {"precision_scope": {}, "model": {}}
+    facts = {"plugin": "cca", "options": {}, "relevance": "labels", "seed": 0}
+    run |= {"precision_scope": {}, "model": facts}
     write_json(Path(f"results/{kind}/{experiment}/seed0.json"), run)
 
 

@@ -47,8 +47,8 @@ def test_method_with_loss_alone_has_its_validation_score():
 def test_precision_curve_averages_shared_scopes():
     chance = {"precision_by_chance": {"a-to-b": 0.05, "b-to-a": 0.1}}
     runs = [
-        {"precision_scope": {"a-to-b": {"1": 0.1, "10": 0.5, "5": 0.2}, "b-to-a": {"1": 0.3}}},
-        {"precision_scope": {"a-to-b": {"1": 0.2, "10": 0.5}, "b-to-a": {"1": 0.4}}},
+        {"precision_scope": {"a-to-b": {1: 0.1, 10: 0.5, 5: 0.2}, "b-to-a": {1: 0.3}}},
+        {"precision_scope": {"a-to-b": {1: 0.2, 10: 0.5}, "b-to-a": {1: 0.4}}},
     ]
     found = precision_curve([run | chance for run in runs])
     of_each = [f"{kind}{d}" for d in ("a-to-b", "b-to-a") for kind in ("", "spread ", "chance ")]
@@ -58,7 +58,7 @@ def test_precision_curve_averages_shared_scopes():
     assert found["b-to-a"] == [pytest.approx(0.35)]
     assert found["spread a-to-b"] == [pytest.approx(0.005**0.5)]
     assert (found["chance a-to-b"], found["chance b-to-a"]) == ([0.05], [0.1])
-    one = {"precision_scope": {"a-to-b": {"10": 0.5, "5": 0.2}}}
+    one = {"precision_scope": {"a-to-b": {10: 0.5, 5: 0.2}}}
     found = precision_curve([one | {"precision_by_chance": {"a-to-b": 0.05}}])
     assert (found["scope"], found["a-to-b"]) == ([5, 10], [0.2, 0.5])
     assert found["spread a-to-b"] == ["", ""]

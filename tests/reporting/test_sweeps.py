@@ -60,8 +60,8 @@ def test_fact_as_x_leaves_the_line_name_with_all_facts():
     drawn = figure(experiments=list(members), x="accuracy")
     found = list(option_points(drawn, members, runs))
     assert [point[:3] for point in found] == [
-        ["CCA on Lite...", 71.0, pytest.approx(0.3)],
-        ["CCA on Lite...", 72.0, pytest.approx(0.3)],
+        ("CCA on Lite...", 71.0, pytest.approx(0.3)),
+        ("CCA on Lite...", 72.0, pytest.approx(0.3)),
     ]
 
 
@@ -93,7 +93,7 @@ def test_a_direction_has_its_own_points():
     curve = [{"step": "1", "validation": "0.1", "validation a-to-b": "0.3"}]
     curve[0]["spread validation a-to-b"] = "0.02"
     shown = figure(experiments=[name], x="step", y="validation", direction="a-to-b")
-    assert next(step_points(shown, members, {name: curve}))[2:4] == [0.3, "0.02"]
+    assert next(step_points(shown, members, {name: curve}))[2:4] == (0.3, "0.02")
 
 
 def test_a_direction_that_was_not_timed_alone_is_named():
@@ -112,4 +112,4 @@ def test_a_training_is_a_line_of_what_was_logged():
     ]
     shown = figure(experiments=["sam-0_5-1"], x="step", y="loss")
     found = list(step_points(shown, members, {"sam-0_5-1": curve}))
-    assert found == [["SAM, margin 0.5, slope 1", 5.0, 3.0, "", ""]]
+    assert found == [("SAM, margin 0.5, slope 1", 5.0, 3.0, "", "")]

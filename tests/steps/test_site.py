@@ -65,7 +65,13 @@ NUMBERS = {
 }
 
 
-MADE = {"device": "x86_64", "code": "0123", "versions": {"torch": "2.0"}, "threads": 1}
+MADE = {
+    "device": "x86_64",
+    "code": "0123",
+    "versions": {"torch": "2.0"},
+    "threads": 1,
+    "inputs": {},
+}
 
 
 def write_site(folder):
@@ -77,8 +83,10 @@ def write_site(folder):
         for seed in said["seeds"]:
             model = {"plugin": said["method"], "options": {"dims": 3}, "searched": {}, "seed": seed}
             model |= {"validation": 0.5 + seed, "made": MADE, "last_epoch": {}}
-            model |= {"fit_seconds": 2.0 + seed, "peak_memory_mb": 100}
-            write_json(folder / f"results/runs/{name}/seed{seed}.json", {"model": model})
+            model |= {"fit_seconds": 2.0 + seed, "peak_memory_mb": 100, "relevance": "category"}
+            write_json(
+                folder / f"results/runs/{name}/seed{seed}.json", {"model": model, "test": {}}
+            )
         learning = [[1, 0.2, 1.5, 3], [2, 0.4, "", ""]]
         columns = ["step", "validation", "loss", "seconds"]
         write_csv(folder / f"results/curves/learning/{name}.csv", columns, learning)

@@ -56,7 +56,14 @@ EXPERIMENT = {
 METRICS = {"mAP": 0.5, "queries": 200, "gallery": 200}
 TEST = dict.fromkeys(("image-to-text", "text-to-image", "average"), METRICS)
 CONTROLS = dict.fromkeys(("random", "constant", "perfect"), TEST)
-RUN = {"test": TEST, "controls": CONTROLS, "model": {}, "spread_of_chance": {}, "test_items": 200}
+FACTS = {"plugin": "ridge", "options": {}, "relevance": "category", "seed": 0}
+RUN = {
+    "test": TEST,
+    "controls": CONTROLS,
+    "model": FACTS,
+    "spread_of_chance": {},
+    "test_items": 200,
+}
 
 
 def test_a_table_may_have_more_rows_than_an_argument_holds(tmp_path):

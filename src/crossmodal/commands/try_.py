@@ -16,8 +16,8 @@ from crossmodal.data.feature import Feature
 from crossmodal.data.feature_file import Ragged
 from crossmodal.data.feature_reader import read_features
 from crossmodal.errors import CrossmodalError, unknown
-from crossmodal.io.files import read_json
 from crossmodal.learning.method import Method, Takes
+from crossmodal.reporting.run_metrics import read_metrics
 from crossmodal.steps.embed import embed
 from crossmodal.steps.evaluate import evaluate
 from crossmodal.steps.extract import extract
@@ -88,7 +88,7 @@ def _try_method(params: Params, name: str, method: Method) -> None:
     train(fit, MODEL, DATASET, FEATURES, WEIGHTS, seed=0)
     embed(EmbedSpec(views=views, relevance="category"), EMBEDDINGS, DATASET, FEATURES, MODEL)
     evaluate(EvaluateSpec(), Path("metrics.json"), EMBEDDINGS, seed=0)
-    results = read_json(Path("metrics.json"))
+    results = read_metrics(Path("metrics.json"))
     for kind, metrics in (
         ("this method", results["test"]),
         ("random scores", results["controls"]["random"]),

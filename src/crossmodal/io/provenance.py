@@ -3,10 +3,10 @@
 import importlib.metadata
 import platform
 import sys
-from typing import TypedDict
 
 import numpy as np
 from threadpoolctl import threadpool_info
+from typing_extensions import TypedDict
 
 VERSIONED = ("crossmodal-retrieval", "numpy", "torch", "torchaudio", "torchvision")
 

@@ -1,9 +1,16 @@
 """Facts of a fit, as model.json, embeddings and metrics hold them."""
 
-from typing import NotRequired, TypedDict
+from typing import Annotated, NotRequired
 
+from pydantic import GetPydanticSchema
+from typing_extensions import TypedDict  # that of Python 3.11 is not checked by pydantic
+
+from crossmodal.config.fit import Options
 from crossmodal.data.split import Relevance
 from crossmodal.io.provenance import Provenance
+
+# a whole number stays one when it is read
+Number = Annotated[float, GetPydanticSchema(lambda _, handler: handler(int | float))]
 
 
 class Candidate(TypedDict):
@@ -15,7 +22,7 @@ class Candidate(TypedDict):
         diverged: Why it has none.
     """
 
-    searched: dict[str, object]
+    searched: Options
     validation: NotRequired[float]
     diverged: NotRequired[str]
 
@@ -50,13 +57,13 @@ class Facts(TypedDict):
     """
 
     plugin: str
-    options: dict[str, object]
+    options: Options
     relevance: Relevance
     seed: int
-    searched: NotRequired[dict[str, object]]
+    searched: NotRequired[Options]
     validation: NotRequired[float]
-    last_epoch: NotRequired[dict[str, float]]
-    plateau: NotRequired[dict[str, float]]
+    last_epoch: NotRequired[dict[str, Number]]
+    plateau: NotRequired[dict[str, Number]]
     fit_seconds: NotRequired[float]
     peak_memory_mb: NotRequired[int]
     peak_gpu_memory_mb: NotRequired[int]

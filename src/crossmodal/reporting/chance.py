@@ -1,19 +1,16 @@
-"""How many test items a table rests on, and what chance makes of them, in words."""
-
-from typing import Any
+"""Sentences on the number of test items of a table, and on the level of chance."""
 
 from crossmodal.config.experiment import Experiment
 from crossmodal.config.table import Table
+from crossmodal.reporting.run_metrics import RunMetrics, Runs
 
 FEW = 100  # test items, below which a table warns
-TOLD = ("mAP", "R@10")  # metrics, where the table has them
+SHOWN = ("mAP", "R@10")  # metrics, where the table has them
 DECIMALS = {"mAP": 3, "R@": 1}
 
 
-def chance(
-    table: Table, experiments: dict[str, Experiment], runs: dict[str, list[dict[str, Any]]]
-) -> list[str]:
-    """A paragraph for each dataset and protocol of a table.
+def chance(table: Table, experiments: dict[str, Experiment], runs: Runs) -> list[str]:
+    """Return a paragraph for each dataset and protocol of a table.
 
     Args:
         table: What the table shows.
@@ -29,14 +26,14 @@ def chance(
     return list(dict.fromkeys(sentences))
 
 
-def _sentence(table: Table, dataset: str, run: dict[str, Any]) -> str:
+def _sentence(table: Table, dataset: str, run: RunMetrics) -> str:
     spreads = run["spread_of_chance"]
-    known = [m for m in table.metrics if all(m in spread for spread in spreads.values())]
-    told = [m for m in known if m in TOLD] or known[:1]
+    measured = [m for m in table.metrics if all(m in spread for spread in spreads.values())]
+    metrics = [m for m in measured if m in SHOWN] or measured[:1]
     parts = [
         f"{metric} {run['controls']['constant'][direction][metric]:.{_digits(metric)}f} ± "
         f"{spread[metric]:.{_digits(metric)}f} {direction}"
-        for metric in told
+        for metric in metrics
         for direction, spread in spreads.items()
     ]
     items = run["test_items"]

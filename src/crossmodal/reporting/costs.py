@@ -1,14 +1,14 @@
-"""What a run cost: time and memory of its training."""
+"""Costs of a run: time and memory of its training."""
 
-from typing import Any
+from crossmodal.reporting.run_metrics import Directions, RunMetrics, Values
 
 TIME, MEMORY = "training time (s)", "peak memory (MB)"
 COSTS = {TIME, MEMORY}
 SECONDS = "seconds "  # begins columns of a learning curve, before the direction
 
 
-def costs(run: dict[str, Any]) -> dict[str, dict[str, float]]:
-    """Time and memory that one run took to train, by direction, or of `both` together.
+def costs(run: RunMetrics) -> Directions:
+    """Return the time and memory that one run took to train, by direction, or of `both` together.
 
     Args:
         run: Metrics of the run, as `evaluate` wrote them. A method that logs the `seconds` it has
@@ -16,7 +16,8 @@ def costs(run: dict[str, Any]) -> dict[str, dict[str, float]]:
             it.
     """
     model = run["model"]
-    logged, memory = model["last_epoch"], {MEMORY: model["peak_memory_mb"]}
+    logged = model["last_epoch"]
+    memory: Values = {MEMORY: model["peak_memory_mb"]}
     timed = {k.removeprefix(SECONDS): {TIME: v} for k, v in logged.items() if k.startswith(SECONDS)}
     if timed:
         return timed | {"both": memory}

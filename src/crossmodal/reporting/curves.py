@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 from statistics import mean, stdev
-from typing import Any
 
 from crossmodal.learning.curve import LearningCurve
+from crossmodal.reporting.run_metrics import RunMetrics
 
 LEARNING = ["step", "validation", "loss", "seconds"]
 # begin further columns, such as of one direction
@@ -14,15 +14,14 @@ SPREAD, CHANCE = "spread ", "chance "  # begin columns: over the seeds, of rando
 
 
 def learning_columns(curves: list[LearningCurve]) -> list[str]:
-    """`LEARNING`, what else the learning curves hold that figures draw, and spreads of both."""
+    """Return `LEARNING`, further columns of learning curves that figures draw, and spreads."""
     logged = dict.fromkeys(name for curve in curves for row in curve.root for name in row)
     columns = LEARNING + [name for name in logged if name.startswith(FURTHER)]
     return columns + [f"{SPREAD}{name}" for name in columns if name.startswith(LEARNING[1])]
 
 
-def learning_curve(curves: list[LearningCurve], runs: list[dict[str, Any]]) -> list[list[Any]]:
-    """Rows of `learning_columns`: what was reached on the validation split after each step, at what
-    loss, the seconds of learning that it took, and what else was logged.
+def learning_curve(curves: list[LearningCurve], runs: list[RunMetrics]) -> list[list[float | str]]:
+    """Return rows of `learning_columns`: score on the validation split, loss and time by step.
 
     Args:
         curves: Learning curve of each seed; `step`, or else the first column, counts (steps of the
@@ -41,31 +40,31 @@ def learning_curve(curves: list[LearningCurve], runs: list[dict[str, Any]]) -> l
         rows[0] = [{"validation": run["model"]["validation"]} for run in runs]
     columns = learning_columns(curves)[1:]
     return [
-        [step, *(_over_seeds(found, name) for name in columns)]
-        for step, found in sorted(rows.items())
+        [step, *(_over_seeds(seeds, name) for name in columns)]
+        for step, seeds in sorted(rows.items())
     ]
 
 
-def precision_curve(runs: list[dict[str, Any]]) -> dict[str, list[Any]]:
-    """Precision among the first documents: columns of `PRECISION`, and of each direction.
+def precision_curve(runs: list[RunMetrics]) -> dict[str, list[float | str]]:
+    """Return the precision among the first documents: columns of `PRECISION` and directions.
 
     Args:
         runs: Metrics of each seed.
     """
     curves = [curve for run in runs for curve in run["precision_scope"].values()]
-    scopes = sorted(set.intersection(*(set(curve) for curve in curves)), key=int)
-    found: dict[str, list[Any]] = {"scope": [int(scope) for scope in scopes]}
-    found["precision"] = [mean(curve[scope] for curve in curves) for scope in scopes]
+    scopes = sorted(set.intersection(*(set(curve) for curve in curves)))
+    columns: dict[str, list[float | str]] = {"scope": [*scopes]}
+    columns["precision"] = [mean(curve[scope] for curve in curves) for scope in scopes]
     for direction, chance in runs[0]["precision_by_chance"].items():
         own = [run["precision_scope"][direction] for run in runs]
-        found[direction] = [mean(curve[scope] for curve in own) for scope in scopes]
-        found[SPREAD + direction] = [_spread([curve[scope] for curve in own]) for scope in scopes]
-        found[CHANCE + direction] = [chance] * len(scopes)
-    return found
+        columns[direction] = [mean(curve[scope] for curve in own) for scope in scopes]
+        columns[SPREAD + direction] = [_spread([curve[scope] for curve in own]) for scope in scopes]
+        columns[CHANCE + direction] = [chance] * len(scopes)
+    return columns
 
 
 def _over_seeds(rows: Iterable[dict[str, float]], name: str) -> float | str:
-    """Mean of a column, or of one with a spread the spread; empty if no value is there."""
+    """Return the mean of a column, or the spread of one of spreads; empty without values."""
     column = name.removeprefix(SPREAD)
     values = [row[column] for row in rows if column in row]
     if name.startswith(SPREAD):
@@ -74,5 +73,5 @@ def _over_seeds(rows: Iterable[dict[str, float]], name: str) -> float | str:
 
 
 def _spread(values: list[float]) -> float | str:
-    """Standard deviation over seeds; empty where there is one."""
+    """Return the standard deviation over seeds; empty where there is one."""
     return stdev(values) if len(values) > 1 else ""

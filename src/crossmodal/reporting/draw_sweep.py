@@ -1,13 +1,13 @@
 """Figures over experiments: a metric against an option, or against the training."""
 
 from pathlib import Path
-from typing import Any
 
 from crossmodal.config.table import TRAINING
-from crossmodal.io.files import read_csv, read_json
+from crossmodal.io.files import read_csv
 from crossmodal.reporting.curves import LEARNING
 from crossmodal.reporting.figures import Line, Points, draw_lines
-from crossmodal.reporting.sweeps import POINTS, option_points, step_points
+from crossmodal.reporting.run_metrics import Runs, read_metrics
+from crossmodal.reporting.sweeps import Point, option_points, step_points
 from crossmodal.workflow.report_specs import Sweep
 
 
@@ -21,33 +21,35 @@ def draw_sweep(spec: Sweep, output: Path, inputs: list[Path]) -> Points:
             curves, <experiment>.csv.
 
     Returns:
-        The points: see `sweeps.POINTS`.
+        The points: see `sweeps.Point`.
     """
     figure, experiments = spec.figure, spec.experiments
     if figure.x in TRAINING:
         curves = {path.stem: read_csv(path, LEARNING) for path in inputs}
         rows = list(step_points(figure, experiments, curves))
     else:
-        runs: dict[str, list[dict[str, Any]]] = {}
+        runs: Runs = {}
         for path in inputs:
-            runs.setdefault(path.parent.name, []).append(read_json(path))
+            runs.setdefault(path.parent.name, []).append(read_metrics(path))
         rows = list(option_points(figure, experiments, runs))
     datasets = ", ".join(dict.fromkeys(one.dataset for one in experiments.values()))
     title = f"{figure.title} ({datasets}; {'training' if figure.x in TRAINING else 'test split'})"
     axes = figure.x.replace("_", " "), " ".join(filter(None, [figure.y, figure.direction]))
     draw_lines(output, _lines(rows), title, axes, figure.logarithmic)
-    return POINTS, rows
+    return [*Point._fields], rows
 
 
-def _lines(points: list[list[Any]]) -> list[Line]:
+def _lines(points: list[Point]) -> list[Line]:
     """Return a line per name, its points from left to right."""
-    lines: dict[str, list[list[Any]]] = {}
-    for name, *point in points:
-        lines.setdefault(name, []).append(point)
-    return [Line(name, *_columns(sorted(own))) for name, own in lines.items()]
+    lines: dict[str, list[Point]] = {}
+    for point in points:
+        lines.setdefault(point.line, []).append(point)
+    return [_line(name, sorted(own)) for name, own in lines.items()]
 
 
-def _columns(points: list[list[Any]]) -> tuple[list[float], list[float], list[float]]:
-    """Return positions, values and, where they are of seeds or any has one, spreads."""
-    x, y, spread, seeds = (list(column) for column in zip(*points, strict=True))
-    return x, y, [float(value or 0) for value in spread] if all(seeds) or any(spread) else []
+def _line(name: str, points: list[Point]) -> Line:
+    """Return a line with spreads where all points are of seeds, or one has a spread."""
+    spread = [float(p.spread or 0) for p in points]
+    if not (all(p.seeds for p in points) or any(p.spread for p in points)):
+        spread = []
+    return Line(name, [p.x for p in points], [p.y for p in points], spread)

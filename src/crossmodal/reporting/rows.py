@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 from itertools import compress
 from statistics import mean, stdev
 from types import MappingProxyType
-from typing import Any
 
 from crossmodal.config.experiment import Experiment
 from crossmodal.config.published_numbers import (
@@ -20,6 +19,7 @@ from crossmodal.learning.plateau import LEFT, STEPS
 from crossmodal.reporting.costs import COSTS, MEMORY, TIME, costs
 from crossmodal.reporting.estimates import Estimate
 from crossmodal.reporting.item_draws import Draws
+from crossmodal.reporting.run_metrics import Directions, RunMetrics, Runs
 from crossmodal.reporting.starts import OUTCOMES, RSUM, outcome
 
 DECIMALS = {"mAP": 3, "R@": 1, "rsum": 1, "MedR": 1, "MeanR": 1}
@@ -76,7 +76,7 @@ class Cell:
         return self.reproduced - self.published
 
     def show(self, value: float | None, sign: str = "") -> str:
-        """A value with the metric's decimals; nothing if there is none."""
+        """Return a value with the metric's decimals; nothing if there is none."""
         return "" if value is None else with_decimals(self.metric, value, sign)
 
     @property
@@ -113,11 +113,11 @@ class Row:
 
     @property
     def compared(self) -> bool:
-        """Whether it takes part in ranks: no citation or control does."""
+        """True if it takes part in ranks: no citation or control does."""
         return bool(self.experiment)
 
     def seeds(self) -> str:
-        """How many seeds there are of an experiment; nothing of what was not run."""
+        """Return the number of seeds of an experiment; nothing of what was not run."""
         number = max(len(cell.values) for cell in self.cells.values())
         note = " (deterministic)" if self.deterministic else ""
         return f"{number}{note}" if self.experiment and number else ""
@@ -126,12 +126,11 @@ class Row:
 def make_rows(
     table: Table,
     experiments: dict[str, Experiment],
-    runs: dict[str, list[dict[str, Any]]],
+    runs: Runs,
     deterministic: Collection[str] = (),
     draws: Mapping[str, dict[int, Draws]] = MappingProxyType({}),
 ) -> list[Row]:
-    """Rows of a table: its experiments, what is only cited, then the controls of each dataset and
-    protocol.
+    """Return the rows of a table: experiments, citations, then controls of each protocol.
 
     Args:
         table: What the table shows.
@@ -143,7 +142,7 @@ def make_rows(
             have some.
     """
     rows: list[Row] = []
-    controls: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    controls: dict[tuple[str, ...], list[RunMetrics]] = {}
     for name in table.experiments:
         spec = experiments[name]
         if name not in runs:
@@ -178,8 +177,8 @@ def _estimate(
     return Estimate(by_seed, drawn, deterministic)
 
 
-def _bounds(table: Table, controls: dict[tuple[str, ...], list[dict[str, Any]]]) -> Iterator[Row]:
-    """Rows of the controls of each protocol, named by what tells them apart."""
+def _bounds(table: Table, controls: dict[tuple[str, ...], list[RunMetrics]]) -> Iterator[Row]:
+    """Yield rows of the controls of each protocol, named by what tells them apart."""
     differ = [len(set(parts)) > 1 for parts in zip(*controls, strict=True)]
     for protocol, runs in controls.items():
         for scorer in CONTROLS:
@@ -189,7 +188,7 @@ def _bounds(table: Table, controls: dict[tuple[str, ...], list[dict[str, Any]]])
 
 
 def _empty(row: Row, rows: list[Row], experiments: dict[str, Experiment]) -> Row:
-    """A row that was not run, with the cells of another one of the same modalities."""
+    """Return a row that was not run, with the cells of another one of the same modalities."""
     views, source = [*experiments[row.experiment].views][:2], experiments[row.experiment].published
     alike = (r.cells for r in rows if r.cells and [*experiments[r.experiment].views][:2] == views)
     cells = next(alike, {})
@@ -201,14 +200,14 @@ def _empty(row: Row, rows: list[Row], experiments: dict[str, Experiment]) -> Row
 
 
 def _comparable(source: Published | None, directions: set[str]) -> dict[Place, Number]:
-    """Published numbers; none if they are of other directions, whose average is another number."""
+    """Return published numbers; none if they are of other directions, which do not compare."""
     published = _published_cells(source) if source else {}
     other = {direction for direction, _ in published if "-to-" in direction} - directions
     return {} if other else published
 
 
 def _published_cells(source: Published) -> dict[Place, Number]:
-    """Published numbers; a mAP without a direction stands by the average of both."""
+    """Return published numbers; a mAP without a direction stands by the average of both."""
     return {
         (
             "average" if direction == "both" and metric.startswith("mAP") else direction,
@@ -219,7 +218,7 @@ def _published_cells(source: Published) -> dict[Place, Number]:
 
 
 def _cite(table: Table, label: str, source: Published) -> Row:
-    """A published row without a reproduced one."""
+    """Return a published row without a reproduced one."""
     cells: dict[Place, Cell] = {
         (direction, metric): Cell(metric, number.value, [], number.note)
         for (direction, metric), number in _published_cells(source).items()
@@ -228,32 +227,32 @@ def _cite(table: Table, label: str, source: Published) -> Row:
     return Row("", label, source.dataset, cells)
 
 
-def metrics_of(run: dict[str, Any], wanted: Sequence[str]) -> dict[str, dict[str, float]]:
-    """Metrics of a run on the test split by direction; what has no direction is under `both`.
+def metrics_of(run: RunMetrics, wanted: Sequence[str]) -> Directions:
+    """Return the metrics of the test split by direction; those without one are under `both`.
 
     Args:
         run: From `evaluate` or `evaluate_intra_modal`.
         wanted: Metrics; those of the training are added if they are among these.
     """
-    found = {direction: dict(metrics) for direction, metrics in run["test"].items()}
-    found.setdefault("both", {})
+    metrics = {direction: dict(values) for direction, values in run["test"].items()}
+    metrics.setdefault("both", {})
     if not OUTCOMES.isdisjoint(wanted):
-        found["both"] |= outcome(run)
+        metrics["both"] |= outcome(run)
     if not COSTS.isdisjoint(wanted):
         for direction, values in costs(run).items():
-            found[direction] |= values
-    return found
+            metrics[direction] |= values
+    return metrics
 
 
 def _cells(
-    table: Table, published: dict[Place, Number], results: list[dict[str, Any]]
+    table: Table, published: dict[Place, Number], results: list[Directions]
 ) -> dict[Place, Cell]:
-    """Cells of the metrics a table shows, for every direction that has them."""
+    """Return cells of the metrics a table shows, for every direction that has them."""
     # each direction first, what belongs to both after them
     directions = sorted(results[0], key=lambda d: "-to-" not in d)
-    found = {}
+    cells = {}
     for place in ((d, m) for d in directions for m in table.columns if m in results[0][d]):
         direction, metric = place
         value, note = published.get(place, (None, ""))
-        found[place] = Cell(metric, value, [r[direction][metric] for r in results], note)
-    return found
+        cells[place] = Cell(metric, value, [r[direction][metric] for r in results], note)
+    return cells

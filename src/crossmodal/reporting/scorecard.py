@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import mean
-from typing import Any
 
 from crossmodal.config.claims import Comparison, Starts
 from crossmodal.config.published_numbers import STARTS
@@ -11,6 +10,7 @@ from crossmodal.reporting.costs import TIME
 from crossmodal.reporting.estimates import Estimate, comparable, difference
 from crossmodal.reporting.item_draws import Draws
 from crossmodal.reporting.rows import metrics_of, with_decimals
+from crossmodal.reporting.run_metrics import RunMetrics
 from crossmodal.reporting.tables import LOWER_IS_BETTER
 from crossmodal.reporting.verdicts import (
     NOT_RUN,
@@ -40,7 +40,7 @@ class Run:
         draws: Bootstrap draws of its numbers; empty without values per query.
     """
 
-    metrics: dict[str, Any]
+    metrics: RunMetrics
     draws: Draws
 
 

@@ -1,7 +1,6 @@
 """The scorecard of the papers' claims as Markdown and as CSV."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from crossmodal.reporting.draw_forest import Bar
 from crossmodal.reporting.scorecard import MARKS, SEEDS_ALONE, Entry
@@ -79,7 +78,7 @@ def _measured(entry: Entry) -> str:
     return f"{entry.dataset}, `{entry.experiment}`: {entry.rows} {entry.measured} {verdict}"
 
 
-def to_csv(entries: Sequence[Entry]) -> list[list[Any]]:
+def to_csv(entries: Sequence[Entry]) -> list[list[object]]:
     """Return the entries as rows of CSV with `COLUMNS`; empty where there is nothing."""
     return [
         [

@@ -10,6 +10,7 @@ from typing import Any
 
 from crossmodal.errors import CrossmodalError
 from crossmodal.reporting.costs import costs
+from crossmodal.reporting.run_metrics import Directions, RunMetrics
 from crossmodal.reporting.tables import LOWER_IS_BETTER
 
 PAGE = Path(__file__).with_name("site_page")
@@ -36,7 +37,7 @@ def number_rows(table: str, rows: Iterable[dict[str, str]]) -> list[dict[str, An
     ]
 
 
-def facts_of(runs: list[dict[str, Any]]) -> dict[str, Any]:
+def facts_of(runs: list[RunMetrics]) -> dict[str, Any]:
     """Where an experiment's numbers come from, and what they cost: means over its seeds.
 
     Args:
@@ -52,15 +53,15 @@ def facts_of(runs: list[dict[str, Any]]) -> dict[str, Any]:
         "seeds": [model["seed"] for model in models],
         "validation": mean(model["validation"] for model in models),
         "made": {name: made[name] for name in ("device", "code", "versions")},
-        "costs": {name: mean(found[name] for found in spent) for name in spent[0]},
+        "costs": {name: mean(each[name] for each in spent) for name in spent[0]},
     }
 
 
-def _flat(found: dict[str, dict[str, float]]) -> dict[str, float]:
-    """Costs by name, with the direction before it where they are of one."""
+def _flat(directions: Directions) -> dict[str, float]:
+    """Return costs by name, with the direction before it where they are of one."""
     return {
         name if direction == BOTH else f"{direction}: {name}": value
-        for direction, part in found.items()
+        for direction, part in directions.items()
         for name, value in part.items()
     }
 

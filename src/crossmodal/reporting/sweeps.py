@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from statistics import mean, stdev
-from typing import Any
+from typing import NamedTuple
 
 from crossmodal.config.experiment import Experiment
 from crossmodal.config.table import Figure
@@ -10,14 +10,31 @@ from crossmodal.errors import CrossmodalError
 from crossmodal.reporting.costs import COSTS
 from crossmodal.reporting.curves import SPREAD
 from crossmodal.reporting.rows import metrics_of
+from crossmodal.reporting.run_metrics import RunMetrics, Runs
 
-POINTS = ["line", "x", "y", "spread", "seeds"]
+
+class Point(NamedTuple):
+    """A point of a figure.
+
+    Attributes:
+        line: Name of its line.
+        x: Option, or place in the training.
+        y: Metric, a mean over the seeds.
+        spread: Standard deviation over the seeds; empty where there is one.
+        seeds: Their number; empty in the course of a training.
+    """
+
+    line: str
+    x: float
+    y: float
+    spread: float | str
+    seeds: int | str = ""
 
 
 def option_points(
-    figure: Figure, experiments: dict[str, Experiment], runs: dict[str, list[dict[str, Any]]]
-) -> Iterator[list[Any]]:
-    """Rows of `POINTS`, one per experiment; the spread over seeds is empty where there is one.
+    figure: Figure, experiments: dict[str, Experiment], runs: Runs
+) -> Iterator[Point]:
+    """Yield a point per experiment.
 
     Args:
         figure: What is drawn; experiments that differ in x, or in facts, alone share a line.
@@ -28,14 +45,15 @@ def option_points(
         values = [_value(run, figure) for run in runs[name]]
         spread = stdev(values) if len(values) > 1 else ""
         facts, options = experiments[name].facts, runs[name][0]["model"]["options"]
-        x = facts[figure.x] if figure.x in facts else options[figure.x]
-        yield [experiments[name].row(figure.x), x, mean(values), spread, len(values)]
+        numbers = {k: v for k, v in options.items() if isinstance(v, int | float)} | facts
+        row = experiments[name].row(figure.x)
+        yield Point(row, numbers[figure.x], mean(values), spread, len(values))
 
 
 def step_points(
     figure: Figure, experiments: dict[str, Experiment], curves: dict[str, list[dict[str, str]]]
-) -> Iterator[list[Any]]:
-    """Rows of `POINTS`, one per experiment and point of the training at which y was logged.
+) -> Iterator[Point]:
+    """Yield a point per experiment and logged y of its training.
 
     Args:
         figure: What is drawn; each experiment is a line.
@@ -48,23 +66,23 @@ def step_points(
             if row.get(column):
                 x = float(row[figure.x])
                 spread = row.get(SPREAD + column, "")
-                yield [experiments[name].row(), x, float(row[column]), spread, ""]
+                yield Point(experiments[name].row(), x, float(row[column]), spread)
 
 
-def _value(run: dict[str, Any], figure: Figure) -> float:
-    """One number of a run: of the figure's direction, of both together, or their mean or sum.
+def _value(run: RunMetrics, figure: Figure) -> float:
+    """Return one number of a run: of the figure's direction, of both, or their mean or sum.
 
     Raises:
         CrossmodalError: If the figure has a direction, of which alone nothing is known.
     """
-    found, metric = metrics_of(run, [figure.y]), figure.y
+    directions, metric = metrics_of(run, [figure.y]), figure.y
     for part in (figure.direction,) if figure.direction else ("average", "both"):
-        if metric in found.get(part, {}):
-            return found[part][metric]
+        if metric in directions.get(part, {}):
+            return directions[part][metric]
     if figure.direction:
         raise CrossmodalError(
             f"params.yaml: figures: {figure.title!r}: {metric} of {figure.direction} alone is not "
             "known; leave `direction` out"
         )
-    values = [metrics[metric] for d, metrics in found.items() if "-to-" in d]
+    values = [metrics[metric] for d, metrics in directions.items() if "-to-" in d]
     return sum(values) if metric in COSTS else mean(values)

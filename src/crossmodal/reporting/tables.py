@@ -4,7 +4,6 @@ import math
 from collections.abc import Mapping, Sequence
 from html import escape
 from types import MappingProxyType
-from typing import Any
 
 from crossmodal.config.published_numbers import Place
 from crossmodal.config.table import Table
@@ -149,7 +148,7 @@ def _published(row: Row, direction: str, metric: str) -> float | None:
     return cell.published if cell else None
 
 
-def to_csv(name: str, rows: list[Row]) -> list[list[Any]]:
+def to_csv(name: str, rows: list[Row]) -> list[list[object]]:
     """The table as rows of CSV with `COLUMNS`, one number per line; empty where there is none."""
     return [
         [

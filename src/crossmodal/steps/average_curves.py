@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-from crossmodal.io.files import read_json, write_csv
+from crossmodal.io.files import write_csv
 from crossmodal.learning.curve import LearningCurve
 from crossmodal.reporting.curves import learning_columns, learning_curve, precision_curve
+from crossmodal.reporting.run_metrics import read_metrics
 from crossmodal.workflow.records import verified
 
 
@@ -22,7 +23,7 @@ def average_curves(learning: Path, precision: Path, runs: list[Path], models: Pa
     """
     fits = [models / path.parent.name / path.stem / "curve.csv" for path in runs]
     verified([*runs, *fits])
-    metrics = [read_json(path) for path in runs]
+    metrics = [read_metrics(path) for path in runs]
     trained = [LearningCurve.read(path).with_gap() for path in fits]
     write_csv(learning, learning_columns(trained), learning_curve(trained, metrics))
     columns = precision_curve(metrics)

@@ -3,10 +3,11 @@
 from pathlib import Path
 
 from crossmodal.config.claims import read_claims
-from crossmodal.io.files import read_json, write_csv, write_text
+from crossmodal.io.files import write_csv, write_text
 from crossmodal.reporting.draw_forest import draw_forest
 from crossmodal.reporting.item_draws import item_draws
 from crossmodal.reporting.query_values import SUFFIX, read_query_values
+from crossmodal.reporting.run_metrics import read_metrics
 from crossmodal.reporting.scorecard import Run, judge
 from crossmodal.reporting.scorecard_text import COLUMNS, to_bars, to_csv, to_markdown
 from crossmodal.workflow.records import verified
@@ -33,7 +34,7 @@ def claims(spec: ClaimsSpec, page: Path, numbers: Path, figure: Path, paths: lis
     runs: dict[str, dict[int, Run]] = {}
     for path in paths:
         seed = int(path.stem.removeprefix("seed"))
-        runs.setdefault(path.parent.name, {})[seed] = Run(read_json(path), drawn.get(path, {}))
+        runs.setdefault(path.parent.name, {})[seed] = Run(read_metrics(path), drawn.get(path, {}))
     entries = [entry for claim in read_claims() for entry in judge(claim, spec.experiments, runs)]
     write_csv(numbers, COLUMNS, to_csv(entries))
     draw_forest(figure, to_bars(entries), "better minus worse, percentage points")

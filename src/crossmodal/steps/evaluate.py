@@ -1,17 +1,17 @@
 """All metrics of one run, from its embeddings."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from crossmodal.io.files import write_json
 from crossmodal.io.provenance import provenance
 from crossmodal.learning.method import Direction
 from crossmodal.metrics.controls import controls, spread_of_chance
 from crossmodal.metrics.retrieval import per_query, rsum, summary
 from crossmodal.models.embedding_file import Embedded, read_embeddings
 from crossmodal.reporting.query_values import SUFFIX, QueryValues, write_query_values
+from crossmodal.reporting.run_metrics import Directions, RunMetrics, Values, write_metrics
 from crossmodal.workflow.records import verified
 from crossmodal.workflow.specs import EvaluateSpec
 
@@ -20,13 +20,6 @@ SCOPES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)  # of the curve of CMOLRS's 
 
 def evaluate(spec: EvaluateSpec, output: Path, embeddings: Path, seed: int) -> None:
     """Write the metrics of one run as JSON, and the values of each test query beside it.
-
-    Keys: `test` and `validation`, each direction -> metric -> value; `precision_scope`, direction
-    -> scope -> precision on the test split, relevant being what shares a label or, without labels,
-    the item; `precision_by_chance`, direction -> share of relevant documents; `controls`, scorer ->
-    direction -> metric -> value on the test split; `test_items`, their number; `spread_of_chance`,
-    direction -> metric -> standard error; `model`, the facts of the run; `made`, the provenance of
-    these metrics.
 
     Args:
         spec: The hash of the code; the fit is not read.
@@ -39,8 +32,9 @@ def evaluate(spec: EvaluateSpec, output: Path, embeddings: Path, seed: int) -> N
     """
     read = verified([embeddings])
     embedded = read_embeddings(embeddings)
-    validation, test, precision, share, spread, per_direction = {}, {}, {}, {}, {}, {}
-    bounds: dict[str, dict[str, dict[str, float]]] = {}
+    validation, test, share, spread, per_direction = {}, {}, {}, {}, {}
+    precision: dict[str, dict[int, float]] = {}
+    bounds: dict[str, Directions] = {}
     for direction in embedded.directions():
         key = "-to-".join(direction)
         queries, gallery = embedded.pools("test", direction)
@@ -48,26 +42,27 @@ def evaluate(spec: EvaluateSpec, output: Path, embeddings: Path, seed: int) -> N
         scopes = [scope for scope in SCOPES if scope <= len(gallery)]
         values, documents = _measure(embedded, "test", direction, scopes)
         test[key] = summary(values, documents)
-        precision[key] = dict(zip(scopes, values["precision"].mean(axis=0).tolist(), strict=True))
+        means = values["precision"].mean(axis=0).tolist()
+        precision[key] = dict(zip(scopes, means, strict=True))
         share[key] = float(values["relevant"].mean() / documents)
         spread[key] = spread_of_chance(queries, gallery, values["relevant"])
         ids = np.array(embedded.ids[direction[0]])
         per_direction[key] = QueryValues(ids, queries.items, values)
-        for scorer, metrics in controls(queries, gallery, seed).items():
-            bounds.setdefault(scorer, {})[key] = metrics
-    result = {
+        for scorer, bound in controls(queries, gallery, seed).items():
+            bounds.setdefault(scorer, {})[key] = bound
+    metrics: RunMetrics = {
         "model": embedded.facts,
         "made": provenance(spec.code, read),
         "validation": summarise(validation),
         "test": summarise(test),
         "precision_scope": precision,
         "precision_by_chance": share,
-        "controls": {scorer: summarise(metrics) for scorer, metrics in bounds.items()},
+        "controls": {scorer: summarise(bound) for scorer, bound in bounds.items()},
         "test_items": len(np.unique(queries.items)),
         "spread_of_chance": spread,
     }
     write_query_values(output.with_suffix(SUFFIX), per_direction)
-    write_json(output, result)
+    write_metrics(output, metrics)
 
 
 def _measure(
@@ -79,7 +74,7 @@ def _measure(
     return per_query(queries, gallery, scorer, scopes=scopes), len(gallery)
 
 
-def summarise(metrics: Mapping[str, dict[str, float]]) -> dict[str, dict[str, float]]:
+def summarise(metrics: Directions) -> Directions:
     """Add what belongs to both directions: `average` of each mAP, `both` with rsum.
 
     Args:
@@ -89,6 +84,6 @@ def summarise(metrics: Mapping[str, dict[str, float]]) -> dict[str, dict[str, fl
     return {**metrics, "average": average(first, second), "both": {"rsum": rsum(first, second)}}
 
 
-def average(first: dict[str, float], second: dict[str, float]) -> dict[str, float]:
+def average(first: Values, second: Values) -> Values:
     """Return the mean of each mAP of two directions."""
     return {m: (first[m] + second[m]) / 2 for m in first if m.startswith("mAP")}

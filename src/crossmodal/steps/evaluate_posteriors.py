@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 
 from crossmodal.data.prepared import SPLITS
-from crossmodal.io.files import write_json
 from crossmodal.io.provenance import provenance
 from crossmodal.learning.contract import score
 from crossmodal.learning.method import Direction, Method, Run
@@ -13,6 +12,7 @@ from crossmodal.learning.posteriors import Posteriors
 from crossmodal.learning.selection import directions, pools
 from crossmodal.metrics.retrieval import Pool, per_query, summary
 from crossmodal.reporting.query_values import SUFFIX, QueryValues, write_query_values
+from crossmodal.reporting.run_metrics import Directions, RunMetrics, write_metrics
 from crossmodal.steps.embed import open_run
 from crossmodal.steps.evaluate import summarise
 from crossmodal.workflow.specs import EmbedSpec
@@ -22,9 +22,6 @@ def evaluate_posteriors(
     spec: EmbedSpec, output: Path, folder: Path, features: Path, model: Path
 ) -> None:
     """Write the metrics of one run as JSON, and the values of each test query beside it.
-
-    Keys: `test` and `validation`, each direction -> metric -> value; `model`, the facts of the run;
-    `made`, the provenance of these metrics.
 
     Args:
         spec: Views, relevance, changes of the dataset, and the hash of the code.
@@ -42,19 +39,24 @@ def evaluate_posteriors(
     posteriors.fit(
         splits["train"], splits["validation"], Run(fitted.facts["seed"], label=str(model.parent))
     )
-    metrics: dict[str, dict[str, dict[str, float]]] = {}
+    results: dict[str, Directions] = {}
     per_direction = {}
     for name in ("validation", "test"):
         embedded = pools(posteriors, splits[name])
         for pair in directions([*embedded]):
             key, values = "-to-".join(pair), _per_query(posteriors, embedded, pair)
-            metrics.setdefault(name, {})[key] = summary(values, len(embedded[pair[1]]))
+            results.setdefault(name, {})[key] = summary(values, len(embedded[pair[1]]))
             if name == "test":
                 ids = np.array(splits[name].views[pair[0]].ids)
                 per_direction[key] = QueryValues(ids, embedded[pair[0]].items, values)
     write_query_values(output.with_suffix(SUFFIX), per_direction)
-    parts = {name: summarise(part) for name, part in metrics.items()}
-    write_json(output, {**parts, "model": fitted.facts, "made": provenance(spec.code, read)})
+    metrics: RunMetrics = {
+        "model": fitted.facts,
+        "made": provenance(spec.code, read),
+        "validation": summarise(results["validation"]),
+        "test": summarise(results["test"]),
+    }
+    write_metrics(output, metrics)
 
 
 def _per_query(

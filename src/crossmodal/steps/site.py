@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from crossmodal.io.files import read_csv, read_json, write_text
+from crossmodal.io.files import read_csv, write_text
+from crossmodal.reporting.run_metrics import read_metrics
 from crossmodal.reporting.site import (
     facts_of,
     number_rows,
@@ -78,7 +79,7 @@ def _experiment(
     name: str, spec: SiteExperiment, decisions: dict[str, list[list[str]]]
 ) -> dict[str, Any]:
     """Return all that the page shows of an experiment, but its numbers."""
-    runs = [read_json(path) for path in _runs(name, spec.seeds)]
+    runs = [read_metrics(path) for path in _runs(name, spec.seeds)]
     return {
         **spec.model_dump(),
         **facts_of(runs),

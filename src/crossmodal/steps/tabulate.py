@@ -1,16 +1,16 @@
 """Write a table of published next to reproduced numbers."""
 
 from pathlib import Path
-from typing import Any
 
 from crossmodal.config.table import column
-from crossmodal.io.files import read_json, write_csv, write_text
+from crossmodal.io.files import write_csv, write_text
 from crossmodal.reporting.chance import chance
 from crossmodal.reporting.item_draws import Draws, by_posteriors, item_draws
 from crossmodal.reporting.latex import to_latex
 from crossmodal.reporting.notes import data_remarks, notes
 from crossmodal.reporting.query_values import SUFFIX, read_query_values
 from crossmodal.reporting.rows import make_rows
+from crossmodal.reporting.run_metrics import RunMetrics, Runs, read_metrics
 from crossmodal.reporting.tables import COLUMNS, to_csv, to_markdown
 from crossmodal.workflow.records import verified
 from crossmodal.workflow.report_specs import TabulateSpec
@@ -47,25 +47,25 @@ def tabulate(spec: TabulateSpec, output: Path, numbers: Path, paths: list[Path])
 
 
 def _missing(failed: dict[str, str]) -> list[str]:
-    """What is missing of a table, by row, and why."""
+    """Return a remark on the rows that failed, with the reasons."""
     rows = "".join(f"\n- {row}: {why}" for row, why in failed.items())
     return (
         [f"**Incomplete**, and without figures, since these rows failed:\n{rows}"] if rows else []
     )
 
 
-def _runs(paths: list[Path]) -> dict[str, list[dict[str, Any]]]:
-    """Metrics of each experiment's runs, with those by class posteriors in further columns."""
-    found: dict[str, dict[str, dict[str, Any]]] = {}
+def _runs(paths: list[Path]) -> Runs:
+    """Return the metrics of each experiment's runs; those by posteriors are further columns."""
+    by_seed: dict[str, dict[str, RunMetrics]] = {}
     for path in sorted(paths, key=_by_posteriors):
-        run = read_json(path)
+        run = read_metrics(path)
         if not _by_posteriors(path):
-            found.setdefault(path.parent.name, {})[path.stem] = run
+            by_seed.setdefault(path.parent.name, {})[path.stem] = run
             continue
-        own = found[path.parent.name][path.stem]["test"]
+        own = by_seed[path.parent.name][path.stem]["test"]
         for direction, metrics in run["test"].items():
             own[direction] |= {column(name, "posteriors"): v for name, v in metrics.items()}
-    return {name: list(runs.values()) for name, runs in found.items()}
+    return {name: list(runs.values()) for name, runs in by_seed.items()}
 
 
 def _draws(queries: dict[Path, Path]) -> dict[str, dict[int, Draws]]:
