@@ -26,6 +26,37 @@ def column(page, number):
     return page.locator(f"#board tbody td:nth-child({number})").all_inner_texts()
 
 
+def test_scorecard_is_the_first_thing(page, address):
+    page.goto(address)
+    first = page.locator("main > section").first
+    assert first.get_by_role("heading").first.inner_text() == "Claims of the papers"
+    assert first.locator("#tally tbody td").all_inner_texts() == [
+        "SAM",
+        "2",
+        "1 (1²)",
+        "0",
+        "0",
+        "1",
+    ]
+    assert first.locator("#tally thead th").nth(2).inner_text() == "holds"
+    assert "95 % interval" in first.locator("#rule").inner_text()
+    assert page.evaluate("document.getElementById('forest').naturalWidth") > 0
+
+
+def test_scorecard_lists_each_claim_with_its_verdict(page, address):
+    page.goto(address)
+    table = page.locator("#scorecard")
+    assert not table.is_visible()
+    page.get_by_text("Each claim", exact=True).focus()
+    page.keyboard.press("Enter")
+    rows = table.locator("tbody tr")
+    texts = rows.first.locator("td").all_inner_texts()
+    assert texts[0:2] == ["SAM", f"SAM is better than {HOSTILE} (Table 1)"]
+    assert texts[5:] == ["SAM − CCA", "+0.2 [+0.1, +0.3]", "holds²"]
+    assert rows.nth(1).locator("td").last.inner_text() == "not run"
+    assert "values per query" in page.locator("#legend").inner_text()
+
+
 def test_numbers_are_sorted_what_is_missing_last(page, address):
     page.goto(address)
     assert [text.split(" ")[0] for text in column(page, 6)] == ["10", "3", "0.5", "0.25", ""]
@@ -49,7 +80,8 @@ def test_numbers_are_filtered(page, address, name, value, count):
 
 def test_a_method_is_looked_for_by_keyboard(page, address):
     page.goto(address)
-    page.keyboard.press("Tab")
+    for _ in ("verdicts", "each claim", "search"):
+        page.keyboard.press("Tab")
     page.keyboard.type("sam")
     assert column(page, 1) == ["SAM", "SAM"]
 

@@ -7,6 +7,7 @@ import pytest
 from crossmodal.config.published_numbers import papers
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import write_csv, write_json
+from crossmodal.reporting.scorecard_text import COLUMNS as CLAIM_COLUMNS
 from crossmodal.reporting.site import papers_of, read_deviations, sections_for
 from crossmodal.reporting.tables import COLUMNS
 from crossmodal.steps.site import site as publish_site
@@ -63,8 +64,18 @@ NUMBERS = {
         ("toy_cca", f"CCA {HOSTILE}", "text-to-image", "MedR", "", 10.0, "", "", 1, ""),
     ],
 }
-
-
+# paper, place, claim, metric, reported, dataset, experiment, rows, measured, value, low, high,
+# verdict, needed, marks
+CLAIMS = [
+    (
+        *("SAM", "Table 1", f"SAM is better than {HOSTILE}", "mAP", "+0.1 Wikipedia", "toy"),
+        *("toy_sam", "SAM − CCA", "+0.2 [+0.1, +0.3]", 0.2, 0.1, 0.3, "holds", "", "²"),
+    ),
+    (
+        *("SAM", "Table 2", "SAM is better than JRL", "mAP", "+0.1 Wikipedia", "", "", "", ""),
+        *("", "", "", "not run", "", ""),
+    ),
+]
 MADE = {
     "device": "x86_64",
     "code": "0123",
@@ -94,6 +105,10 @@ def write_site(folder):
         write_csv(
             folder / f"results/curves/precision_scope/{name}.csv", ["scope", "precision"], precision
         )
+    write_csv(folder / "results/tables/claims.csv", CLAIM_COLUMNS, CLAIMS)
+    forest = folder / "results/figures/claims.svg"
+    forest.parent.mkdir()
+    forest.write_text('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 3"></svg>')
     (folder / "deviations.md").write_text(DEVIATIONS)
     publish_site(SITE, folder / "results/site/index.html", folder / "deviations.md")
     return folder / "results/site/index.html"
@@ -128,6 +143,13 @@ def test_numbers_are_those_of_the_tables(content):
     assert second["published"] is None
     assert cited["reproduced"] is None
     assert content["numbers"][-1]["lower"]
+
+
+def test_claims_are_counted_by_paper_and_verdict(content):
+    counted = content["claims"]["tally"]
+    assert counted[1:] == [["SAM", "2", "1 (1²)", "0", "0", "1"]]
+    assert [row["verdict"] for row in content["claims"]["rows"]] == ["holds", "not run"]
+    assert "**" not in content["claims"]["rule"]
 
 
 def test_experiments_say_where_they_come_from_and_what_they_cost(content):
@@ -171,6 +193,8 @@ def test_numbers_that_are_none_are_refused(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "before", "after"),
     [
+        ("tables/claims.csv", b"+0.2", b"+0.9"),
+        ("figures/claims.svg", b"0 0 9", b"0 0 8"),
         ("tables/one.csv", b"0.25", b"0.35"),
         ("curves/learning/toy_sam.csv", b"0.2", b"0s2"),
         ("curves/precision_scope/toy_cca.csv", b"0.9", b"0.8"),

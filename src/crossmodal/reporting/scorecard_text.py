@@ -1,6 +1,7 @@
 """The scorecard of the papers' claims as Markdown and as CSV."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from crossmodal.reporting.draw_forest import Bar
 from crossmodal.reporting.scorecard import MARKS, SEEDS_ALONE, Entry
@@ -23,6 +24,15 @@ RULE = (
 )
 
 
+class Test(NamedTuple):
+    """A test of a claim: what is counted."""
+
+    paper: str
+    claim: str
+    verdict: str
+    marks: str
+
+
 def to_markdown(entries: Sequence[Entry], figure: str) -> str:
     """Return the scorecard: how many claims hold, the figure, and each claim.
 
@@ -32,10 +42,7 @@ def to_markdown(entries: Sequence[Entry], figure: str) -> str:
     """
     marks = [mark for mark in MARKS if any(mark in entry.marks for entry in entries)]
     parts = ["## Claims of the papers", _counts(entries), f"![Forest plot](../figures/{figure})"]
-    parts += [
-        RULE,
-        *(["; ".join(f"{mark} {MARKS[mark]}" for mark in marks) + "."] if marks else []),
-    ]
+    parts += [RULE, *([legend(marks)] if marks else [])]
     for paper in dict.fromkeys(entry.claim.paper for entry in entries):
         own = [entry for entry in entries if entry.claim.paper == paper]
         claims = dict.fromkeys(entry.claim.claim for entry in own)
@@ -45,22 +52,46 @@ def to_markdown(entries: Sequence[Entry], figure: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _counts(entries: Sequence[Entry]) -> str:
-    """Return how many tests of claims have which verdict, by paper."""
-    header = f"| paper | claims | {' | '.join(WORDS)} |"
-    lines = [header, "| --- |" + " ---: |" * (1 + len(WORDS))]
-    for paper in dict.fromkeys(entry.claim.paper for entry in entries):
-        own = [entry for entry in entries if entry.claim.paper == paper]
-        claims = len({entry.claim.claim for entry in own})
-        lines.append(f"| {paper} | {claims} | {' | '.join(_count(own, w) for w in WORDS)} |")
-    return "\n".join(lines)
+def legend(marks: Iterable[str]) -> str:
+    """Return what marks mean.
+
+    Args:
+        marks: Of `MARKS`.
+    """
+    return "; ".join(f"{mark} {MARKS[mark]}" for mark in marks) + "."
 
 
-def _count(entries: Sequence[Entry], word: str) -> str:
-    """Return how many have a verdict, and in parentheses how many of them over seeds alone."""
-    marks = [entry.marks for entry in entries if entry.verdict.word == word]
+def tally(tests: Iterable[Test]) -> list[list[str]]:
+    """Return how many tests of claims have which verdict: a header, and a line for each paper.
+
+    In parentheses is how many of them are over seeds alone.
+
+    Args:
+        tests: Of all claims.
+    """
+    by_paper: dict[str, list[Test]] = {}
+    for test in tests:
+        by_paper.setdefault(test.paper, []).append(test)
+    lines = [
+        [paper, f"{len({test.claim for test in own})}", *(_count(own, word) for word in WORDS)]
+        for paper, own in by_paper.items()
+    ]
+    return [["paper", "claims", *WORDS], *lines]
+
+
+def _count(tests: Sequence[Test], word: str) -> str:
+    marks = [test.marks for test in tests if test.verdict == word]
     alone = sum(SEEDS_ALONE in own for own in marks)
     return f"{len(marks)} ({alone}{SEEDS_ALONE})" if alone else f"{len(marks)}"
+
+
+def _counts(entries: Sequence[Entry]) -> str:
+    header, *lines = (f"| {' | '.join(line)} |" for line in tally(map(_test, entries)))
+    return "\n".join([header, "| --- |" + " ---: |" * (1 + len(WORDS)), *lines])
+
+
+def _test(entry: Entry) -> Test:
+    return Test(entry.claim.paper, entry.claim.claim, entry.verdict.word, entry.marks)
 
 
 def _line(entries: Sequence[Entry]) -> str:

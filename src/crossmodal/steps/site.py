@@ -1,10 +1,14 @@
 """Write the site of a suite."""
 
+import base64
 from pathlib import Path
 from typing import Any
 
 from crossmodal.io.files import read_csv, write_text
 from crossmodal.reporting.run_metrics import read_metrics
+from crossmodal.reporting.scorecard import MARKS
+from crossmodal.reporting.scorecard_text import COLUMNS as COLUMNS_OF_CLAIMS
+from crossmodal.reporting.scorecard_text import RULE, Test, legend, tally
 from crossmodal.reporting.site import (
     facts_of,
     number_rows,
@@ -19,10 +23,11 @@ from crossmodal.workflow.records import verified
 from crossmodal.workflow.report_specs import SiteExperiment, SiteSpec
 
 RESULTS = Path("results")
+CLAIMS, FOREST = RESULTS / "tables/claims.csv", RESULTS / "figures/claims.svg"
 
 
 def site(spec: SiteSpec, output: Path, deviations: Path) -> None:
-    """Write the page of all tables, curves and facts of a suite.
+    """Write the page of the claims, tables, curves and facts of a suite.
 
     Args:
         spec: The suite, its tables and experiments.
@@ -42,6 +47,7 @@ def site(spec: SiteSpec, output: Path, deviations: Path) -> None:
         number for name in tables for number in number_rows(name, read_csv(_table(name), COLUMNS))
     ]
     content = {
+        "claims": _claims(),
         "tables": tables,
         "numbers": numbers,
         "experiments": {
@@ -57,7 +63,21 @@ def _inputs(spec: SiteSpec) -> list[Path]:
     """Return all results that the page shows."""
     runs = [path for name, one in spec.experiments.items() for path in _runs(name, one.seeds)]
     curves = [_curve(kind, name) for name in spec.experiments for kind in CURVES]
-    return [*map(_table, spec.tables), *runs, *curves]
+    return [CLAIMS, FOREST, *map(_table, spec.tables), *runs, *curves]
+
+
+def _claims() -> dict[str, Any]:
+    """Return the scorecard of claims, and its forest plot as an address."""
+    rows = read_csv(CLAIMS, COLUMNS_OF_CLAIMS)
+    tests = (Test(row["paper"], row["claim"], row["verdict"], row["marks"]) for row in rows)
+    plot = base64.b64encode(FOREST.read_bytes()).decode()
+    return {
+        "rows": rows,
+        "tally": tally(tests),
+        "rule": RULE.replace("**", ""),
+        "legend": legend(MARKS),
+        "forest": f"data:image/svg+xml;base64,{plot}",
+    }
 
 
 def _table(name: str) -> Path:

@@ -128,9 +128,11 @@ class Jobs(FitJobs):
         return [name for name in self.shown() if name in named]
 
     def site_inputs(self, wildcards: Wildcards) -> list[str]:
-        """What the site of the suite shows: numbers, metrics, curves and examples."""
+        """What the site of the suite shows: claims, numbers, metrics, curves and examples."""
         names = self.shown()
         return [
+            "results/tables/claims.csv",
+            "results/figures/claims.svg",
             *(f"results/tables/{table}.csv" for table in self.suite),
             *self.runs_of(names),
             *(f"results/curves/{kind}/{name}.csv" for kind in CURVES for name in names),

@@ -1,7 +1,7 @@
 // All that is shown is put into the page as text, never as markup.
 "use strict";
 
-const { tables, numbers, experiments, deviations } = JSON.parse(document.getElementById("data").textContent);
+const { claims, tables, numbers, experiments, deviations } = JSON.parse(document.getElementById("data").textContent);
 const part = (id) => document.getElementById(id);
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -16,6 +16,26 @@ function drawn(name, attributes = {}, text = "") {
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
   made.textContent = text;
   return made;
+}
+
+// ---- claims
+
+function fill(table, header, rows) {
+  const cells = (name, values) => values.map((textContent) => element(name, { textContent }));
+  table.tHead.append(element("tr", {}, ...cells("th", header)));
+  table.tBodies[0].append(...rows.map((values) => element("tr", {}, ...cells("td", values))));
+}
+
+function showClaims() {
+  fill(part("tally"), claims.tally[0], claims.tally.slice(1));
+  const rows = claims.rows.map((row) => {
+    const verdict = `${row.verdict}${row.marks}${row.needed && ` (${row.needed})`}`;
+    return [row.paper, `${row.claim} (${row.place})`, row.metric, row.reported, row.dataset, row.rows, row.measured, verdict];
+  });
+  fill(part("scorecard"), ["paper", "claim", "metric", "reported", "dataset", "rows", "measured", "verdict"], rows);
+  part("rule").textContent = claims.rule;
+  part("legend").textContent = claims.legend;
+  part("forest").src = claims.forest;
 }
 
 // ---- numbers
@@ -259,6 +279,7 @@ function chart(lines, [across, up], readout) {
 for (const { title, note } of Object.values(tables)) {
   part("tables").append(element("h3", { textContent: title }), element("p", { textContent: note }));
 }
+showClaims();
 makeFilters();
 makeHeader();
 list();
