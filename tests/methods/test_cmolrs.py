@@ -86,7 +86,7 @@ def test_each_direction_scores_by_its_half_of_the_embedding():
 
 def test_a_map_shows_the_model_of_text_to_image():
     method, test = fitted()[0], make_split(2)
-    text, image = (method.shown(method.embed(m, test.views[m])) for m in T2I)
+    text, image = (method.map_part(method.embed(m, test.views[m])) for m in T2I)
     scores = method.score(*(method.embed(m, test.views[m]) for m in T2I), T2I)
     np.testing.assert_allclose(text @ image.T, scores, rtol=1e-5)
 

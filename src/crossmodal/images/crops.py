@@ -86,7 +86,7 @@ class Preparation:
         return torch.cat(windows + mirrored)
 
     def normalised(self, images: Tensor) -> Tensor:
-        """Images (n, h, w, 3) uint8 in the input format: (n, 3, h, w), channels last."""
+        """Return images (n, h, w, 3) uint8 in the input format: (n, 3, h, w), channels last."""
         # rows with interleaved colours are contiguous, which is 15 times as fast
         width = images.shape[2]
         statistics = images.new_tensor([self.mean, self.deviation], dtype=torch.float32)

@@ -56,7 +56,7 @@ def track(steps: Iterable[Step], total: int, label: str, done: int = 0) -> Itera
 def track_bytes(
     chunks: Iterable[bytes], total: int | None, label: str, done: int = 0
 ) -> Iterator[bytes]:
-    """As `track`, counting bytes; `total` is None if it is unknown."""
+    """Yield from `chunks` as `track` does, counting bytes; `total` is None if it is unknown."""
     return _show(chunks, total, label, done, _BYTES)
 
 

@@ -94,7 +94,7 @@ class Method(Plugin, ABC):
         """
         return inner_product(queries, gallery)
 
-    def shown(self, embeddings: np.ndarray) -> np.ndarray:
+    def map_part(self, embeddings: np.ndarray) -> np.ndarray:
         """Return the part of embeddings (n, d) that a map of the space shows; by default all."""
         return embeddings
 

@@ -82,7 +82,7 @@ def over_scores(
 def _joined(
     measure: Measure, rows: slice, size: int, over: Callable[..., Iterable[Values]] = map
 ) -> dict[str, np.ndarray]:
-    """Values of a slice of queries, measured `size` at a time, or one."""
+    """Return the values of a slice of queries, measured `size` at a time, or one."""
     size = max(1, size)
     starts = range(rows.start, rows.stop, size)
     parts = [slice(start, min(start + size, rows.stop)) for start in starts]

@@ -43,7 +43,7 @@ def precision_error(
 
 
 def _variance(relevant: int, documents: int, cutoff: int | None) -> float:
-    """Variance of the average precision of one query."""
+    """Return the variance of the average precision of one query."""
     if cutoff is None or cutoff >= documents:
         hits, depth, chance = np.array([relevant]), documents, np.ones(1)
     else:
@@ -55,7 +55,7 @@ def _variance(relevant: int, documents: int, cutoff: int | None) -> float:
 
 
 def _moments(hits: np.ndarray, ranks: int) -> tuple[np.ndarray, np.ndarray]:
-    """First and second moment (h,) of the average precision by the hits among the ranks."""
+    """Return first and second moment (h,) of the average precision by the hits among the ranks."""
     # probability that 1, 2, 3, 4 given ranks are all relevant
     factors = [np.maximum(hits - i, 0) / max(ranks - i, 1) for i in range(4)]
     together = np.cumprod(factors, axis=0)
@@ -66,7 +66,7 @@ def _moments(hits: np.ndarray, ranks: int) -> tuple[np.ndarray, np.ndarray]:
 
 @cache
 def _sums(ranks: int) -> tuple[np.ndarray, np.ndarray]:
-    """Coefficients (4,) of both moments, by how many different ranks a product reads."""
+    """Return the coefficients (4,) of both moments, by how many different ranks a product reads."""
     below = np.arange(ranks, dtype=float)
     w = 1 / (below + 1)
     total, tail = w.sum(), w.sum() - np.cumsum(w)  # tail: of the ranks further down

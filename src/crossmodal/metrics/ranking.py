@@ -34,13 +34,13 @@ class FirstHit(NamedTuple):
     relevant: np.ndarray
 
     def rank(self, *, pessimistic: bool = False) -> np.ndarray:
-        """1-based rank (q,) of the best relevant document, see `first_rank`."""
+        """Return the rank (q,) of the best relevant document, see `first_rank`."""
         expected = (self.tied + 1) / (self.relevant + 1)
         place = self.tied - self.relevant + 1 if pessimistic else expected
         return np.where(self.relevant > 0, self.better + place, np.inf)
 
     def recall_at(self, k: int) -> np.ndarray:
-        """Probability (q,) of a relevant document among the first `k`, see `recall_at`."""
+        """Return the probability (q,) of a relevant document among the first `k`, see `recall_at`."""
         drawn = np.arange(k)  # (k,)
         left = np.maximum(self.tied[:, None] - drawn, np.maximum(self.relevant, 1)[:, None])
         missed = 1 - self.relevant[:, None] / left  # (q, k), each draw in turn
@@ -64,14 +64,14 @@ def first_hit(scores: np.ndarray, relevant: np.ndarray) -> FirstHit:
 
 
 def counts(mask: np.ndarray) -> np.ndarray:
-    """True values (q,) in each row of (q, n)."""
+    """Count true values (q,) in each row of (q, n)."""
     return np.array([np.count_nonzero(row) for row in mask], int)  # faster than with an axis
 
 
 def first_rank(
     scores: np.ndarray, relevant: np.ndarray, *, pessimistic: bool = False
 ) -> np.ndarray:
-    """1-based rank (q,) of the best relevant document; inf if the query has none.
+    """Return the rank (q,), from 1, of the best relevant document; inf if the query has none.
 
     With `better` documents above and m tied, k of them relevant: the expected rank is
     better + (m + 1) / (k + 1), the pessimistic one better + m - k + 1.
@@ -88,7 +88,7 @@ def first_rank(
 
 
 def recall_at(k: int, scores: np.ndarray, relevant: np.ndarray) -> np.ndarray:
-    """Probability (q,) that at least one relevant document is among the first `k`.
+    """Return the probability (q,) that at least one relevant document is among the first `k`.
 
     The recall@K of caption retrieval (VSE++): any of an image's captions will do.
 
@@ -105,7 +105,7 @@ def recall_at(k: int, scores: np.ndarray, relevant: np.ndarray) -> np.ndarray:
 
 
 def precision_at(ks: Sequence[int], scores: np.ndarray, relevant: np.ndarray) -> np.ndarray:
-    """Expected share (q, len(ks)) of relevant documents among the first K, for each K.
+    """Return the expected share (q, len(ks)) of relevant documents among the first K.
 
     Args:
         ks: Depths, each at least 1; beyond the last document nothing more is found.
@@ -128,7 +128,7 @@ def precision_at(ks: Sequence[int], scores: np.ndarray, relevant: np.ndarray) ->
 def average_precision(
     scores: np.ndarray, relevant: np.ndarray, cutoff: int | None = None
 ) -> np.ndarray:
-    """AP@all, or AP@R normalised by the relevant documents found; 0 for a query without any.
+    """Return AP@all, or AP@R, divided by the relevant documents retrieved; 0 where none is.
 
     Args:
         scores: Higher is better, (q, n).
@@ -154,7 +154,7 @@ def average_precision(
 
 
 def _first_hit(scores: np.ndarray, relevant: np.ndarray) -> tuple[int, int, int]:
-    """Fields of `FirstHit` of one query; zeros without a relevant document."""
+    """Return the fields of `FirstHit` of one query; zeros without a relevant document."""
     hits = scores[relevant]
     if not len(hits):
         return 0, 0, 0
@@ -166,7 +166,7 @@ def _first_hit(scores: np.ndarray, relevant: np.ndarray) -> tuple[int, int, int]
 
 
 def _average_precision_at(depth: int, scores: np.ndarray, relevant: np.ndarray) -> float:
-    """AP@R of one query, R smaller than the number of documents."""
+    """Return AP@R of one query, R smaller than the number of documents."""
     cut = len(scores) - depth
     threshold = np.partition(scores, cut)[cut]
     above = np.flatnonzero(scores > threshold)
@@ -182,7 +182,7 @@ def _average_precision_at(depth: int, scores: np.ndarray, relevant: np.ndarray) 
 
 
 def _precision_sum(scores: np.ndarray, hits: np.ndarray) -> float:
-    """Expected sum of c_r / r over the hits, the scores of one query's relevant documents."""
+    """Return the expected sum of c_r / r over the hits, the scores of one query's relevant documents."""
     ordered, hits = np.sort(scores), np.sort(hits)  # ascending
     below = np.searchsorted(ordered, hits)  # cheaper than an argsort of all documents
     tied = np.append(ordered[1:] == ordered[:-1], False)[below]
@@ -202,7 +202,7 @@ def _group_sum(
     size: np.ndarray | int,
     hits: np.ndarray,
 ) -> np.ndarray:
-    """Expected sum of c_r / r over the hits of a tie group that starts after rank `before`.
+    """Return the expected sum of c_r / r over the hits of a tie group after rank `before`.
 
     sum_{j=1..m} (k/m) (R0 + 1 + (j-1) (k-1)/(m-1)) / (N0 + j), m the size, k the hits.
     """
@@ -229,7 +229,7 @@ def hypergeometric(drawn: np.ndarray, documents: int, hits: int, slots: int) -> 
 
 
 def _expected_hits(depths: np.ndarray, scores: np.ndarray, relevant: np.ndarray) -> np.ndarray:
-    """Expected number (k,) of hits among the first K documents of one query, for each depth K."""
+    """Return the expected number (k,) of hits of one query among its first K documents."""
     depths = np.minimum(depths, len(scores))
     cut = len(scores) - depths.max(initial=1)
     read = scores >= np.partition(scores, cut)[cut]  # what lies below all depths is not sorted

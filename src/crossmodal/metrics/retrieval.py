@@ -58,7 +58,7 @@ class Pool:
 
 
 def same_item(queries: Pool, gallery: Pool, rows: slice) -> np.ndarray:
-    """Instance relevance (rows, n) of some queries.
+    """Return the instance relevance (rows, n) of some queries.
 
     Args:
         queries: All queries.
@@ -69,7 +69,7 @@ def same_item(queries: Pool, gallery: Pool, rows: slice) -> np.ndarray:
 
 
 def shares_label(queries: Pool, gallery: Pool, rows: slice) -> np.ndarray:
-    """Category relevance (rows, n) of some queries; a row without labels is relevant to none.
+    """Return the category relevance (rows, n) of some queries; 0 for rows without labels.
 
     Args:
         queries: All queries, with labels.
@@ -77,8 +77,8 @@ def shares_label(queries: Pool, gallery: Pool, rows: slice) -> np.ndarray:
         rows: The queries wanted.
     """
     shared = np.zeros((rows.stop - rows.start, len(gallery)), bool)
-    for asked, document in zip(queries.label_words[:, rows], gallery.label_words, strict=True):
-        shared |= (asked[:, None] & document) != 0
+    for query, document in zip(queries.label_words[:, rows], gallery.label_words, strict=True):
+        shared |= (query[:, None] & document) != 0
     return shared
 
 
@@ -92,7 +92,7 @@ def per_query(
     block_bytes: int = BLOCK_BYTES,
     threads: int = 1,
 ) -> dict[str, np.ndarray]:
-    """Metrics of each query: what `summary` averages and a bootstrap resamples.
+    """Return the metrics of each query, which `summary` averages and a bootstrap resamples.
 
     Args:
         queries: What is asked.
@@ -131,7 +131,7 @@ def per_query(
 
 
 def summary(values: Mapping[str, np.ndarray], gallery: int) -> dict[str, float]:
-    """Means over queries under the names the tables use.
+    """Return means over queries under the names that the tables use.
 
     MedR is the floor of the median rank: without ties it is floor(median zero-based rank) + 1, as
     in the VSE++ code, and an expected rank of 500.5 gives 500. MeanR and MedR count a query
@@ -166,7 +166,7 @@ def evaluate(
     block_bytes: int = BLOCK_BYTES,
     threads: int = 1,
 ) -> dict[str, float]:
-    """All metrics of one direction.
+    """Compute all metrics of one direction.
 
     Args:
         queries: What is asked.

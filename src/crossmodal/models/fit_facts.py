@@ -34,7 +34,12 @@ class Seen(TypedDict):
     ids: str
 
 
-class Facts(TypedDict):
+# by the key that model folders have
+class Origin(TypedDict):
+    made: NotRequired[Provenance]
+
+
+class Facts(Origin):
     """Facts of a fit.
 
     Attributes:
@@ -50,7 +55,6 @@ class Facts(TypedDict):
         peak_memory_mb: Peak memory of its process.
         peak_gpu_memory_mb: Peak of its GPU's memory; 0 without one.
         search: Every combination that was tried.
-        made: Provenance of the model.
         remarks: Remarks on the data, see `Writer.remark`.
         updated: Model folder that this model was updated from.
         seen: Pairs that it was updated with, by dataset.
@@ -68,7 +72,6 @@ class Facts(TypedDict):
     peak_memory_mb: NotRequired[int]
     peak_gpu_memory_mb: NotRequired[int]
     search: NotRequired[list[Candidate]]
-    made: NotRequired[Provenance]
     remarks: NotRequired[list[str]]
     updated: NotRequired[str]
     seen: NotRequired[dict[str, Seen]]

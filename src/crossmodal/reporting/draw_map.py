@@ -48,7 +48,7 @@ def draw_map(spec: Map, output: Path, inputs: list[Path]) -> Points:
         kind = kinds_of(pool.labels)
         drawn = np.flatnonzero(kind >= 0)
         drawn = drawn[:: -(-len(drawn) // LARGEST) or 1]
-        rows.append(unit_rows(embedded.method.shown(pool.embeddings[drawn])))
+        rows.append(unit_rows(embedded.method.map_part(pool.embeddings[drawn])))
         kinds.append(kind[drawn])
         sides += [modality] * len(drawn)
     names = [*(f"{label} only" for label in spec.labels), "both"] if spec.labels else categories

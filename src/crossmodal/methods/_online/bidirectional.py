@@ -172,7 +172,7 @@ class Bidirectional(Method):
         half = slice(rank) if forward else slice(rank, None)
         return queries[:, half] @ gallery[:, half].T
 
-    def shown(self, embeddings: np.ndarray) -> np.ndarray:
+    def map_part(self, embeddings: np.ndarray) -> np.ndarray:
         """Return the half of the second direction, text to image: figure 6 of the paper."""
         return np.hsplit(embeddings, 2)[1]
 
