@@ -40,7 +40,7 @@ class FirstHit(NamedTuple):
         return np.where(self.relevant > 0, self.better + place, np.inf)
 
     def recall_at(self, k: int) -> np.ndarray:
-        """Return the probability (q,) of a relevant document among the first `k`, see `recall_at`."""
+        """Return the probability (q,) of a relevant document among the first `k`."""
         drawn = np.arange(k)  # (k,)
         left = np.maximum(self.tied[:, None] - drawn, np.maximum(self.relevant, 1)[:, None])
         missed = 1 - self.relevant[:, None] / left  # (q, k), each draw in turn
@@ -182,7 +182,7 @@ def _average_precision_at(depth: int, scores: np.ndarray, relevant: np.ndarray) 
 
 
 def _precision_sum(scores: np.ndarray, hits: np.ndarray) -> float:
-    """Return the expected sum of c_r / r over the hits, the scores of one query's relevant documents."""
+    """Return the expected sum of c_r / r over the hits, scores of relevant documents."""
     ordered, hits = np.sort(scores), np.sort(hits)  # ascending
     below = np.searchsorted(ordered, hits)  # cheaper than an argsort of all documents
     tied = np.append(ordered[1:] == ordered[:-1], False)[below]

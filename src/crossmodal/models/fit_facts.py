@@ -34,9 +34,8 @@ class Seen(TypedDict):
     ids: str
 
 
-# by the key that model folders have
-class Origin(TypedDict):
-    made: NotRequired[Provenance]
+# no class, since the key of the files is a participle
+Origin = TypedDict("Origin", {"made": NotRequired[Provenance]})  # noqa: UP013
 
 
 class Facts(Origin):
