@@ -8,7 +8,7 @@ from crossmodal.config.published_numbers import papers
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import write_csv, write_json
 from crossmodal.reporting.scorecard_text import COLUMNS as CLAIM_COLUMNS
-from crossmodal.reporting.site import papers_of, read_deviations, sections_for
+from crossmodal.reporting.site import read_deviations
 from crossmodal.reporting.tables import COLUMNS
 from crossmodal.steps.site import site as publish_site
 from crossmodal.workflow.carrier import name_of
@@ -37,17 +37,20 @@ Nothing.
 """
 SPEC = {
     "suite": "demo",
-    "suites": {"demo": ["one", "two"], "sam_paper": ["one"], "real": ["two"]},
-    "papers": ["SAM", "FNE"],
-    "tables": {"one": {"title": "First", "note": ""}, "two": {"title": HOSTILE, "note": "Note."}},
+    "tables": {
+        "one": {"title": "First", "note": "", "papers": ["SAM"]},
+        "two": {"title": HOSTILE, "note": "Note.", "papers": []},
+    },
     "experiments": {
         "toy_sam": {
             **{"label": "SAM", "dataset": "toy", "method": "sam", "seeds": [0, 1]},
             "views": {"image": "fc7", "text": "bow"},
+            "sections": ["Everywhere", "SAM"],
         },
         "toy_cca": {
             **{"label": f"CCA {HOSTILE}", "dataset": "toy", "method": "cca", "seeds": [0]},
             "views": {"image": "fc7", "text": "bow"},
+            "sections": ["Everywhere", "CCA, PLS"],
         },
     },
 }
@@ -164,8 +167,6 @@ def test_experiments_say_where_they_come_from_and_what_they_cost(content):
 def test_reasons_are_the_decisions_on_method_and_dataset(content):
     assert content["deviations"]["SAM"] == [["Margin", "fixed", "the paper \\| says so"]]
     assert content["deviations"]["CCA, PLS"] == []
-    assert content["experiments"]["toy_sam"]["sections"] == ["Everywhere", "SAM"]
-    assert content["experiments"]["toy_cca"]["sections"] == ["Everywhere", "CCA, PLS"]
 
 
 def test_papers_are_those_whose_suites_show_the_table(content):
@@ -213,12 +214,6 @@ def test_a_flipped_byte_of_what_it_shows_is_named(site, tmp_path, name, before, 
 
 
 def test_the_projects_own_suites_and_deviations_are_understood():
-    suites = PARAMS.suites
-    shown = {
-        p for tables in suites.values() for t in tables for p in papers_of(t, suites, papers())
-    }
-    assert shown == {*papers()}
+    assert {p for table in PARAMS.tables for p in PARAMS.papers_of(table)} == {*papers()}
     decisions = read_deviations((PATH.parent / "docs/deviations.md").read_text())
     assert all(len(row) == 3 for rows in decisions.values() for row in rows)
-    found = sections_for(decisions, "SAM on FC7", "sam", "wikipedia_462")
-    assert found == ["Everywhere", "Wikipedia", "SAM"]

@@ -7,7 +7,7 @@ from crossmodal.config import plugins
 from crossmodal.config.experiment import Experiment
 from crossmodal.config.facts import Facts
 from crossmodal.config.grids import combinations
-from crossmodal.config.published_numbers import Published, published_numbers
+from crossmodal.config.published_numbers import Published, papers, published_numbers
 from crossmodal.config.sections import Sections
 from crossmodal.config.table import TRAINING, Logged, Metric, Table
 from crossmodal.errors import CrossmodalError, unknown
@@ -68,6 +68,8 @@ class Checks:
         for kind in ("margins", "similarity"):
             for experiment in getattr(table, kind):
                 member(experiment, table.experiments, f"{where}.{kind}")
+        for paper in table.papers:
+            member(paper, papers(), f"{where}.papers")
         for source in table.cited.rows().values() if table.cited else ():
             _check_published(source, f"{where}.cited")
 

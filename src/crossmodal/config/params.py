@@ -112,6 +112,12 @@ class Params(Sections):
         data = self._stated("datasets", self.plugin("datasets", dataset))
         return non_defaults(fit) | method, {**data}, features
 
+    def plugins_of(self, experiment: str) -> tuple[str, str, set[str]]:
+        """Return the plug-ins of an experiment's method, dataset and features."""
+        _, dataset, features = self.description(experiment)
+        plugins = {str(entry["plugin"]) for entry in features.values()}
+        return self.fit(experiment).plugin, str(dataset["plugin"]), plugins
+
     def _stated(self, kind: str, entry: Entry) -> Entry:
         """Return an entry with those options alone that are not at their default."""
         defaults = self._facts.defaults.get(f"{kind}.{entry['plugin']}", {})

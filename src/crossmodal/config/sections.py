@@ -141,6 +141,13 @@ class Sections(Strict):
             changes=spec.changes,
         )
 
+    def papers_of(self, table: str) -> list[str]:
+        """Return the papers of a table: as it states, else those of its published rows."""
+        spec = self.tables[table]
+        rows = [self.experiments[name].published for name in spec.experiments]
+        rows += spec.cited.rows().values() if spec.cited else []
+        return spec.papers or sorted({row.paper for row in rows if row})
+
     def shown_in(self, table: str) -> list[str]:
         """Experiments that a table or one of its figures shows."""
         spec = self.tables[table]

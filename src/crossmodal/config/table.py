@@ -102,6 +102,9 @@ class Table(Strict):
 
     title: str
     note: str = ""
+    papers: Names = Field(
+        [], description="Papers whose question it asks; by default those of its published rows."
+    )
     experiments: Annotated[Names, Field(min_length=1)]
     metrics: Metrics
     retrieval: Retrieval = "cross-modal"

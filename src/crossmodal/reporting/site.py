@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from html import escape
 from pathlib import Path
 from statistics import mean
-from typing import Any
 
 from crossmodal.errors import CrossmodalError
 from crossmodal.reporting.costs import costs
@@ -16,11 +15,11 @@ from crossmodal.reporting.tables import LOWER_IS_BETTER
 PAGE = Path(__file__).with_name("site_page")
 NUMBERS = ("published", "reproduced", "spread", "error", "seeds", "difference")
 HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
-EVERYWHERE, BOTH = "Everywhere", "both"
+BOTH = "both"
 
 
-def number_rows(table: str, rows: Iterable[dict[str, str]]) -> list[dict[str, Any]]:
-    """Numbers of a table's CSV, null where there is none.
+def number_rows(table: str, rows: Iterable[dict[str, str]]) -> list[dict[str, object]]:
+    """Return the numbers of a table's CSV, null where there is none.
 
     Args:
         table: Its key.
@@ -37,14 +36,14 @@ def number_rows(table: str, rows: Iterable[dict[str, str]]) -> list[dict[str, An
     ]
 
 
-def facts_of(runs: list[RunMetrics]) -> dict[str, Any]:
-    """Where an experiment's numbers come from, and what they cost: means over its seeds.
+def facts_of(runs: list[RunMetrics]) -> dict[str, object]:
+    """Return origin and costs of an experiment's numbers, means over its seeds.
 
     Args:
         runs: Metrics of each seed, from `evaluate`.
     """
     models = [run["model"] for run in runs]
-    made = models[0]["made"]
+    provenance = models[0]["made"]
     spent = [_flat(costs(run)) for run in runs]
     return {
         "plugin": models[0]["plugin"],
@@ -52,7 +51,7 @@ def facts_of(runs: list[RunMetrics]) -> dict[str, Any]:
         "searched": [model["searched"] for model in models],
         "seeds": [model["seed"] for model in models],
         "validation": mean(model["validation"] for model in models),
-        "made": {name: made[name] for name in ("device", "code", "versions")},
+        "made": {name: provenance[name] for name in ("device", "code", "versions")},
         "costs": {name: mean(each[name] for each in spent) for name in spent[0]},
     }
 
@@ -67,7 +66,7 @@ def _flat(directions: Directions) -> dict[str, float]:
 
 
 def read_deviations(text: str) -> dict[str, list[list[str]]]:
-    """Decisions of each section of docs/deviations.md: what, decision, why.
+    """Return the decisions of each section of docs/deviations.md: what, decision, why.
 
     Args:
         text: Its Markdown.
@@ -78,45 +77,15 @@ def read_deviations(text: str) -> dict[str, list[list[str]]]:
 
 
 def _cells(content: str) -> list[list[str]]:
-    """Rows of the Markdown tables in a section, without their headers."""
+    """Return the rows of the Markdown tables in a section, without their headers."""
     lines = [line for line in content.splitlines() if line.startswith("|")]
     cells = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
     after = [i + 1 for i, row in enumerate(cells) if set("".join(row)) <= {"-", ":", "|"}]
     return [row for i, row in enumerate(cells) if i + 1 not in after and i + 2 not in after]
 
 
-def sections_for(headings: Iterable[str], *names: str) -> list[str]:
-    """Headings that concern an experiment: what holds everywhere, and those that name its method,
-    its dataset or a part of its label.
-
-    Args:
-        headings: Of docs/deviations.md, lists of names.
-        names: Label, method and dataset.
-    """
-    words = {word for name in names for word in re.findall(r"[\w-]+", name.casefold())}
-    words |= {word.split("_")[0] for word in words}
-    return [
-        heading
-        for heading in headings
-        if heading == EVERYWHERE
-        or any(part.casefold() in words for part in re.split(r", | and ", heading))
-    ]
-
-
-def papers_of(table: str, suites: dict[str, list[str]], papers: Iterable[str]) -> list[str]:
-    """Papers that a table belongs to, as the names of the suites that have it say.
-
-    Args:
-        table: Its key.
-        suites: Tables of each suite.
-        papers: All papers.
-    """
-    found = {suite.split("_")[0].upper() for suite, tables in suites.items() if table in tables}
-    return sorted(found & {*papers})
-
-
-def to_html(title: str, content: dict[str, Any]) -> str:
-    """The page, which needs no other file.
+def to_html(title: str, content: dict[str, object]) -> str:
+    """Return the page, which needs no other file.
 
     Args:
         title: Of the page.

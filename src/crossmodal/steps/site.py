@@ -2,7 +2,6 @@
 
 import base64
 from pathlib import Path
-from typing import Any
 
 from crossmodal.io.files import read_csv, write_text
 from crossmodal.reporting.run_metrics import read_metrics
@@ -12,9 +11,7 @@ from crossmodal.reporting.scorecard_text import RULE, Test, legend, tally
 from crossmodal.reporting.site import (
     facts_of,
     number_rows,
-    papers_of,
     read_deviations,
-    sections_for,
     to_html,
 )
 from crossmodal.reporting.tables import COLUMNS
@@ -39,20 +36,17 @@ def site(spec: SiteSpec, output: Path, deviations: Path) -> None:
     """
     verified(_inputs(spec))
     decisions = read_deviations(deviations.read_text(encoding="utf-8"))
-    tables = {
-        name: {**table.model_dump(), "papers": papers_of(name, spec.suites, spec.papers)}
-        for name, table in spec.tables.items()
-    }
     numbers = [
-        number for name in tables for number in number_rows(name, read_csv(_table(name), COLUMNS))
+        number
+        for name in spec.tables
+        for number in number_rows(name, read_csv(_table(name), COLUMNS))
     ]
-    content = {
+    content: dict[str, object] = {
         "claims": _claims(),
-        "tables": tables,
+        "tables": {name: table.model_dump() for name, table in spec.tables.items()},
         "numbers": numbers,
         "experiments": {
-            name: _experiment(name, experiment, decisions)
-            for name, experiment in spec.experiments.items()
+            name: _experiment(name, experiment) for name, experiment in spec.experiments.items()
         },
         "deviations": decisions,
     }
@@ -66,7 +60,7 @@ def _inputs(spec: SiteSpec) -> list[Path]:
     return [CLAIMS, FOREST, *map(_table, spec.tables), *runs, *curves]
 
 
-def _claims() -> dict[str, Any]:
+def _claims() -> dict[str, object]:
     """Return the scorecard of claims, and its forest plot as an address."""
     rows = read_csv(CLAIMS, COLUMNS_OF_CLAIMS)
     tests = (Test(row["paper"], row["claim"], row["verdict"], row["marks"]) for row in rows)
@@ -95,15 +89,12 @@ def _curve(kind: str, name: str) -> Path:
     return RESULTS / f"curves/{kind}/{name}.csv"
 
 
-def _experiment(
-    name: str, spec: SiteExperiment, decisions: dict[str, list[list[str]]]
-) -> dict[str, Any]:
+def _experiment(name: str, spec: SiteExperiment) -> dict[str, object]:
     """Return all that the page shows of an experiment, but its numbers."""
     runs = [read_metrics(path) for path in _runs(name, spec.seeds)]
     return {
         **spec.model_dump(),
         **facts_of(runs),
-        "sections": sections_for(decisions, spec.label, spec.method, spec.dataset),
         "curves": {
             kind: [
                 [float(value) if value else None for value in row.values()]

@@ -1,8 +1,8 @@
 """What the rules ask of params.yaml: each job's files, and what it depends on."""
 
 from crossmodal.config.claims import read_claims
+from crossmodal.config.deviations import sections_of
 from crossmodal.config.experiment import Experiment
-from crossmodal.config.published_numbers import papers
 from crossmodal.workflow.fit_jobs import FitJobs, Wildcards, job_spec
 from crossmodal.workflow.report_specs import (
     Claimed,
@@ -141,12 +141,9 @@ class Jobs(FitJobs):
 
     def site(self, wildcards: Wildcards) -> str:
         """The site depends on all that it says of tables and experiments."""
-        tables = {name: self.params.tables[name] for name in self.suite}
         spec = SiteSpec(
             suite=self.params.suite,
-            suites=self.params.suites,
-            papers=papers(),
-            tables={n: SiteTable(title=t.title, note=t.note) for n, t in tables.items()},
+            tables={name: self._table_on_site(name) for name in self.suite},
             experiments={name: self._on_site(name) for name in self.shown()},
         )
         return job_spec("site", spec)
@@ -164,14 +161,20 @@ class Jobs(FitJobs):
         """Return experiments by name."""
         return {name: self._experiment(name) for name in names}
 
+    def _table_on_site(self, name: str) -> SiteTable:
+        table = self.params.tables[name]
+        return SiteTable(title=table.title, note=table.note, papers=self.params.papers_of(name))
+
     def _on_site(self, name: str) -> SiteExperiment:
         spec = self._experiment(name)
+        method, dataset, features = self.params.plugins_of(name)
         return SiteExperiment(
             label=spec.row(),
             seeds=[*self.params.seeds_of(name)],
             dataset=spec.dataset,
-            method=self.params.fit(name).plugin,
+            method=method,
             views=dict(spec.views.items()),
+            sections=sections_of(dataset, features, method),
         )
 
     def _beside(self, name: str) -> list[str]:

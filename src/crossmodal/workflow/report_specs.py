@@ -156,20 +156,22 @@ class ClaimsSpec(Spec):
 
 
 class SiteTable(Strict):
-    """A table on the site."""
+    """A table on the site, and the papers that it belongs to."""
 
     title: str
     note: str
+    papers: list[str]
 
 
 class SiteExperiment(Strict):
-    """An experiment on the site."""
+    """An experiment on the site, and the sections of docs/deviations.md that are about it."""
 
     label: str
     seeds: list[int]
     dataset: str
     method: str
     views: dict[str, str]
+    sections: list[str]
 
 
 class SiteSpec(Spec):
@@ -177,14 +179,10 @@ class SiteSpec(Spec):
 
     Attributes:
         suite: Its name.
-        suites: Tables of all suites.
-        papers: Names of all papers.
         tables: The suite's tables.
         experiments: Their experiments.
     """
 
     suite: str
-    suites: dict[str, list[str]]
-    papers: list[str]
     tables: dict[str, SiteTable]
     experiments: dict[str, SiteExperiment]
