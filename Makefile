@@ -23,8 +23,8 @@ VENV := .venv
 # uv is several times faster than pip, but pip may know an index that uv does not
 install = uv pip install $(verified) $(1) || pip install $(verified) $(1)
 verified := --quiet --no-deps --require-hashes
-# as many tests as processors at a time
-PYTEST := OMP_NUM_THREADS=1 pytest --numprocesses auto --dist loadfile
+# as many files of tests as processors at a time, in the order of tests/conftest.py
+PYTEST := OMP_NUM_THREADS=1 pytest --dist loadfile --no-loadscope-reorder --numprocesses
 # skipped where the packages of pretrained encoders are absent
 ENCODERS := tests/features/test_new_items.py tests/*/test_clip.py tests/*/test_dual_encoder.py
 ENCODERS += tests/*/test_sentence_*.py
@@ -43,10 +43,11 @@ tables: $(VENV)/installed
 	cat results/tables/all.md
 
 test: $(VENV)/installed-dev
-	$(PYTEST)
+	$(PYTEST) auto
 
+# one more than processors, since a workflow often waits for one job
 test-workflow: $(VENV)/installed-dev
-	$(PYTEST) -m long
+	$(PYTEST) $$(($(CORES) + 1)) -m long
 
 # each in an environment of its own, .venv-3.11 for example
 test-pythons:
@@ -64,7 +65,7 @@ test-kubernetes: $(VENV)/installed-cluster
 	pytest tests/cluster/test_kubernetes.py
 
 test-encoders: $(VENV)/installed-encoders
-	$(PYTEST) $(wildcard $(ENCODERS))
+	$(PYTEST) auto $(wildcard $(ENCODERS))
 
 test-mteb: $(VENV)/installed-mteb
 	pytest tests/integrations

@@ -34,9 +34,20 @@ RIDGE = {
 VIEWS = {"image": "pixels", "text": "words"}
 
 
+# of the workflows; no other test waits for the first
+LONGEST = ["test_datasets.py", "test_dvc.py", "test_sharing.py"]
+
+
 def pytest_collection_modifyitems(items):
-    """The workflow's tests first: they take longest, so that all processors end together."""
-    items.sort(key=lambda item: "workflow" not in item.path.parts)
+    """Order files by how long they take, so that all processors end together."""
+    items.sort(key=lambda item: _place(item.path))
+
+
+def _place(path):
+    """Return where a file comes: long ones of the workflow first, then its others."""
+    if "workflow" not in path.parts:
+        return len(LONGEST) + 1
+    return LONGEST.index(path.name) if path.name in LONGEST else len(LONGEST)
 
 
 @pytest.fixture

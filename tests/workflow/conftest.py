@@ -19,17 +19,37 @@ def finish():
 
 
 @pytest.fixture(scope="session")
-def finished(tmp_path_factory, worker_id, changes, finish):
-    """A project after an undisturbed run, made by the first worker; not to be changed."""
-    own = tmp_path_factory.mktemp("finished")
+def shared(tmp_path_factory, worker_id):
+    """Make a project once for all workers, by the first that asks; return a copy of it."""
+    own = tmp_path_factory.mktemp("shared")
     everyones = own.parent if worker_id == "master" else own.parent.parent
-    record = everyones / "finished.txt"
-    with FileLock(everyones / "finished.lock"):
-        if not record.exists():
-            project = new_project(own / "made", **changes)
-            finish(project)
-            record.write_text(str(project.folder))
-    return copied(Path(record.read_text()), own / "copy")
+
+    def share(name, make):
+        record = everyones / f"{name}.txt"
+        with FileLock(everyones / f"{name}.lock"):
+            if not record.exists():
+                record.write_text(str(make(own / name).folder))
+        return copied(Path(record.read_text()), own / f"{name}-copy")
+
+    return share
+
+
+@pytest.fixture(scope="session")
+def untouched(shared, changes):
+    """A project in which nothing has run; not to be changed."""
+    return shared("untouched", lambda folder: new_project(folder, **changes))
+
+
+@pytest.fixture(scope="session")
+def finished(shared, untouched, finish):
+    """A project after an undisturbed run; not to be changed."""
+
+    def make(folder):
+        project = copied(untouched.folder, folder)
+        finish(project)
+        return project
+
+    return shared("finished", make)
 
 
 @pytest.fixture
@@ -39,6 +59,6 @@ def project(finished, tmp_path):
 
 
 @pytest.fixture
-def fresh(tmp_path, changes):
+def fresh(untouched, tmp_path):
     """A project in which nothing has run."""
-    return new_project(tmp_path / "fresh", **changes)
+    return copied(untouched.folder, tmp_path / "fresh")

@@ -1,3 +1,4 @@
+import contextlib
 import hashlib
 import json
 import shutil
@@ -12,26 +13,36 @@ from crossmodal.workflow import listings, sharing
 CONTENT = b"made"
 
 
-@pytest.fixture
-def project(tmp_path, monkeypatch):
-    """A project with one output, pushed to a remote, and neither in its cache nor here."""
-    folder = tmp_path / "project"
+@pytest.fixture(scope="module")
+def pushed(tmp_path_factory):
+    """A folder with a project, whose one output is in the remote beside it alone."""
+    place = tmp_path_factory.mktemp("pushed")
+    folder = place / "project"
     folder.mkdir()
-    monkeypatch.chdir(folder)
     (folder / "dvc.yaml").write_text(
         "stages:\n  extract:\n    cmd: echo\n    outs: [features: {persist: true}]\n"
     )
     (folder / "features/toy").mkdir(parents=True)
     (folder / "features/toy/bow.h5").write_bytes(CONTENT)
     with Repo.init(str(folder), no_scm=True) as repo, repo.config.edit() as config:
-        config["remote"]["team"] = {"url": str(tmp_path / "remote")}
+        config["remote"]["team"] = {"url": str(place / "remote")}
         config["core"] |= {"remote": "team", "analytics": False}
-    with Repo() as repo:
+    with contextlib.chdir(folder), Repo() as repo:
         repo.reproduce()
         repo.push()
-    shutil.rmtree(".dvc/cache")
-    shutil.rmtree("features")
-    return folder
+    shutil.rmtree(folder / ".dvc/cache")
+    shutil.rmtree(folder / "features")
+    return place
+
+
+@pytest.fixture
+def project(pushed, tmp_path, monkeypatch):
+    """A copy of the project, with a remote of its own."""
+    shutil.copytree(pushed, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path / "project")
+    config = Path(".dvc/config")
+    config.write_text(config.read_text().replace(str(pushed), str(tmp_path)))
+    return tmp_path / "project"
 
 
 def remote(project):

@@ -5,8 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.workflow.project import new_project
-
 APPTAINER = """#!/bin/sh
 if [ "$1" = --version ]; then echo "apptainer version 1.4.0"; exit; fi
 while [ "$1" != crossmodal.sif ]; do shift; done
@@ -18,7 +16,7 @@ PREPARED = "data/prepared/scenes/items.csv"
 
 
 @pytest.fixture
-def project(tmp_path, monkeypatch):
+def project(fresh, tmp_path, monkeypatch):
     """A project, on a machine with the stand-in."""
     programs = tmp_path / "programs"
     programs.mkdir()
@@ -26,7 +24,7 @@ def project(tmp_path, monkeypatch):
     (programs / "apptainer").chmod(0o755)
     monkeypatch.setenv("PATH", str(programs), prepend=":")
     assert not (Path(sys.executable).parent / "apptainer").exists()  # it would come first
-    return new_project(tmp_path / "project")
+    return fresh
 
 
 def test_jobs_run_in_the_image_only_where_asked(project):

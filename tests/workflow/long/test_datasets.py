@@ -11,7 +11,7 @@ import pytest
 
 from tests.datasets import layouts
 from tests.project_params import CONTENT
-from tests.workflow.project import new_project
+from tests.workflow.project import copied
 
 ROOT = Path(__file__).parents[3]
 LAYOUTS = layouts.every()
@@ -88,9 +88,9 @@ def params():
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory):
+def project(untouched, tmp_path_factory):
     """A project that has made all tables from a mirror of small archives."""
-    project = new_project(tmp_path_factory.mktemp("datasets"))
+    project = copied(untouched.folder, tmp_path_factory.mktemp("datasets") / "project")
     code = project.folder / "src" / "crossmodal"
     (code / "features" / "colour.py").write_text(COLOUR)
     for name, layout in LAYOUTS.items():
@@ -101,7 +101,7 @@ def project(tmp_path_factory):
     project.write_params(params())
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CROSSMODAL_MIRROR", str(project.folder / "mirror"))
-        project.run()
+        project.run(*(f"results/tables/{name}.csv" for name in LAYOUTS))
     return project
 
 

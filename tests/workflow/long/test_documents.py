@@ -6,7 +6,6 @@ from pathlib import Path
 
 from crossmodal.io.files import read_json
 from tests.project_params import CONTENT
-from tests.workflow.project import new_project
 
 ROOT = Path(__file__).parents[3]
 RESOURCE = re.compile(r"""(?:src|href)=["']https?://|url\(["']?https?://|@import""")
@@ -19,10 +18,9 @@ def edges(text):
     return {(names.get(a, a), names.get(b, b)) for a, b in arrows}
 
 
-def test_documented_rule_graph_is_snakemakes(tmp_path):
-    project = new_project(tmp_path / "project")
-    project.write_params(CONTENT)
-    drawn = edges(project.run("--rulegraph", "mermaid-js", "--config", "suite=real"))
+def test_documented_rule_graph_is_snakemakes(fresh):
+    fresh.write_params(CONTENT)
+    drawn = edges(fresh.run("--rulegraph", "mermaid-js", "--config", "suite=real"))
     assert len(drawn) > 10
     document = (ROOT / "docs/workflow.md").read_text()
     assert edges(document.split("```mermaid\n")[1].split("```")[0]) == drawn

@@ -16,7 +16,7 @@ def test_a_run_killed_in_extraction_and_in_training_resumes(fresh, finished):
         fresh, lambda folder: any((folder / checkpoints).rglob("snapshot.safetensors")), *SNAKEMAKE
     )
     assert (fresh.folder / "features/scenes/activations.h5").exists()
-    output = fresh.run()
+    output = fresh.run(*metrics(finished))
     assert "rule prepare:" not in output
     assert "rule extract:" not in output
     assert metrics(fresh) == metrics(finished)

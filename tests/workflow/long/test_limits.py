@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.workflow.project import new_project
+from tests.workflow.project import copied
 
 LICENSED = '''"""Scenes that may not be passed on."""
 
@@ -67,8 +67,8 @@ def resize(disk, size):
     subprocess.run(["mount", "-o", f"remount,size={size}", disk], check=True)
 
 
-def test_a_full_disk_is_named_and_the_same_command_resumes(disk):
-    project = new_project(disk / "project")
+def test_a_full_disk_is_named_and_the_same_command_resumes(disk, untouched):
+    project = copied(untouched.folder, disk / "project")
     project.run("--until", "prepare", "features/scenes/fc7.h5")
     usage = shutil.disk_usage(disk)
     resize(disk, usage.used + 3_000_000)  # the activations have five
@@ -84,8 +84,8 @@ def test_a_full_disk_is_named_and_the_same_command_resumes(disk):
 
 
 @pytest.mark.parametrize("room", [0, 40_000])
-def test_a_disk_full_before_the_first_job_is_one_line(disk, room):
-    project = new_project(disk / "project")
+def test_a_disk_full_before_the_first_job_is_one_line(disk, untouched, room):
+    project = copied(untouched.folder, disk / "project")
     resize(disk, shutil.disk_usage(disk).used + room)
     output = project.run(fails=True)
     line = "No space left on device; free some space and run the same command again"

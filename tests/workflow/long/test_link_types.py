@@ -2,34 +2,39 @@
 
 import hashlib
 
-from tests.workflow.project import ONE_RUN, Project, jobs_run, metrics
+from tests.workflow.project import ONE_RUN, jobs_run, metrics
 
 
-def test_links_into_the_cache_run_nothing_and_keep_it(project, tmp_path):
+def test_links_into_the_cache_run_nothing_and_keep_it(project):
     # the two types by which an output is the cached file itself; all other tests have copies
     before = metrics(project)
-    project.call("dvc", "remote", "add", "--default", "team", str(tmp_path / "remote"))
-    project.call("dvc", "push")
-    project.record()
-    project.call("git", "clone", "--quiet", str(project.folder), str(tmp_path / "clone"))
-    clone = Project(tmp_path / "clone")
-    clone.call("dvc", "config", "cache.type", "hardlink")
-    clone.call("env", "PYTHONPATH=src", "python", "-m", "crossmodal", "pull")
-    params = clone.params()
-    params["methods"]["sam"]["margin"] = 0.5
-    clone.write_params(params)
-    assert jobs_run(clone.run()) == ONE_RUN
-    assert damaged(clone) == []
-    assert jobs_run(clone.call("dvc", "repro")) == {}
-    clone.call("dvc", "config", "cache.type", "symlink")
-    clone.call("dvc", "checkout", "--relink")
-    assert clone.jobs() == {}
-    params["methods"]["sam"]["margin"] = 1.0
-    clone.write_params(params)
-    assert jobs_run(clone.call("dvc", "repro")) == ONE_RUN
-    assert metrics(clone) == before
-    assert clone.jobs() == {}
-    assert damaged(clone) == []
+    model = project.folder / "models/sam/seed0/model.safetensors"
+    link(project, "hardlink")
+    assert model.stat().st_nlink == 2
+    assert project.jobs() == {}
+    set_margin(project, 0.5)
+    assert jobs_run(project.call("dvc", "repro")) == ONE_RUN
+    assert damaged(project) == []
+    link(project, "symlink")
+    assert model.is_symlink()
+    assert project.jobs() == {}
+    set_margin(project, 1.0)
+    assert jobs_run(project.run()) == ONE_RUN
+    assert metrics(project) == before
+    assert project.jobs() == {}
+    assert damaged(project) == []
+
+
+def link(project, kind):
+    """Link all outputs anew."""
+    project.call("dvc", "config", "cache.type", kind)
+    project.call("dvc", "checkout", "--relink")
+
+
+def set_margin(project, margin):
+    params = project.params()
+    params["methods"]["sam"]["margin"] = margin
+    project.write_params(params)
 
 
 def damaged(project):

@@ -56,7 +56,7 @@ def test_the_three_plug_ins_of_the_pages_work_as_they_stand(fresh, monkeypatch):
     params["experiments"] = {"centroids": experiment}
     params["tables"]["small"]["experiments"] = ["centroids"]
     fresh.write_params(params)
-    fresh.run()
+    fresh.run("results/tables/small.csv")
     rows = csv.DictReader(io.StringIO(fresh.read("results/tables/small.csv")))
     reproduced = {(r["row"], r["direction"], r["metric"]): r["reproduced"] for r in rows}
     assert float(reproduced["Centroids", "average", "mAP"]) > 0.9

@@ -19,7 +19,7 @@ def digests(project):
 def test_no_number_depends_on_cores_or_threads(fresh, finished, monkeypatch):
     """`finished` ran with two cores."""
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
-    fresh.call("snakemake", "--cores", "8")
+    fresh.call("snakemake", "--cores", "8", *metrics(finished))
     assert metrics(fresh) == metrics(finished)
     assert digests(fresh) == digests(finished)
     assert len(digests(finished)) == 7

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from moto.server import ThreadedMotoServer
 
-from tests.workflow.project import ONE_RUN, Project, jobs_of, jobs_run, metrics
+from tests.workflow.project import ONE_RUN, Project, copied, jobs_of, jobs_run, metrics
 
 # all results, and the scorecard of claims, which is due where it is not there
 BOTH = {**jobs_of(methods=2, runs=2), "claims": 1}
@@ -36,15 +36,15 @@ def folder(tmp_path):
 
 
 def add_remote(project, remote):
+    """As `dvc remote add` and `modify` would, which take a second each."""
     url, options = remote
-    project.call("dvc", "remote", "add", "--default", "team", url)
-    for name, value in options.items():
-        project.call("dvc", "remote", "modify", "team", name, value)
+    lines = ["[core]", "remote = team", "['remote \"team\"']", f"url = {url}"]
+    lines += [f"{name} = {value}" for name, value in options.items()]
+    (project.folder / ".dvc/config").write_text("\n".join(lines) + "\n")
 
 
 def clone(project, where):
     """Machine B: what git has, and nothing else."""
-    project.record()
     project.call("git", "clone", "--quiet", str(project.folder), str(where))
     return Project(where)
 
@@ -54,24 +54,43 @@ def pull(project, *outputs, fails=False):
     return project.call("env", "PYTHONPATH=src", *PULL, *outputs, fails=fails)
 
 
-@pytest.mark.parametrize("kind", ["folder", "bucket"])
-def test_a_colleague_pulls_features_and_extracts_nothing(project, kind, tmp_path, request):
-    add_remote(project, request.getfixturevalue(kind))
+@pytest.fixture(scope="module")
+def pushed(finished, tmp_path_factory):
+    """A project whose outputs a folder has; not to be changed."""
+    place = tmp_path_factory.mktemp("pushed")
+    project = copied(finished.folder, place / "project")
+    add_remote(project, (str(place / "remote"), {}))
     project.call("dvc", "push")
-    colleague = clone(project, tmp_path / "b")
+    project.record()
+    return project
+
+
+def check_features(colleague):
     output = pull(colleague, "data/prepared", "features")
     assert "data/prepared, features: as in dvc.lock" in output
     assert not (colleague.folder / "models").exists()
     assert colleague.jobs() == BOTH
-    if kind == "folder":
-        assert jobs_run(colleague.call("dvc", "repro")) == BOTH
-        assert metrics(colleague) == metrics(project)
-        assert colleague.jobs() == {}
+
+
+def test_a_colleague_pulls_features_and_extracts_nothing(pushed, tmp_path):
+    colleague = clone(pushed, tmp_path / "b")
+    check_features(colleague)
+    assert jobs_run(colleague.call("dvc", "repro")) == BOTH
+    assert metrics(colleague) == metrics(pushed)
+    assert colleague.jobs() == {}
+
+
+def test_a_bucket_has_what_was_pushed(project, bucket, tmp_path):
+    add_remote(project, bucket)
+    project.call("dvc", "push", "data/prepared", "features")
+    project.record()
+    check_features(clone(project, tmp_path / "b"))
 
 
 def test_a_new_method_is_trained_where_only_features_were_pushed(project, folder, tmp_path):
     add_remote(project, folder)
     project.call("dvc", "push", "data/prepared", "features")
+    project.record()
     colleague = clone(project, tmp_path / "b")
     pull(colleague, "data/prepared", "features")
     params = colleague.params()
@@ -98,7 +117,8 @@ def test_branches_of_different_extractions_merge_as_documented(project):
         params = project.params()
         params["features"][feature][option] = value
         project.write_params(params)
-        assert jobs_run(project.call("dvc", "repro")) == {"extract": 1, **ONE_RUN}
+        assert jobs_run(project.run()) == {"extract": 1, **ONE_RUN}
+        project.call("dvc", "commit", "--force")
         project.record()
     assert "CONFLICT (content): Merge conflict in dvc.lock" in project.call(
         "git", "merge", "words", fails=True
@@ -112,10 +132,8 @@ def test_branches_of_different_extractions_merge_as_documented(project):
     assert "Data and pipelines are up to date" in project.call("dvc", "repro")
 
 
-def test_a_full_pull_runs_nothing_in_any_order(project, folder, tmp_path):
-    add_remote(project, folder)
-    project.call("dvc", "push")
-    colleague = clone(project, tmp_path / "b")
+def test_a_full_pull_runs_nothing_in_any_order(pushed, tmp_path):
+    colleague = clone(pushed, tmp_path / "b")
     for outputs in (["results"], ["embeddings", "models"], ["features", "data/prepared"], []):
         pull(colleague, *outputs)
     assert colleague.jobs() == {}
@@ -144,11 +162,9 @@ def test_two_clones_share_one_cache_at_the_same_time(project, tmp_path):
 
 
 @pytest.fixture
-def pulled(project, folder, tmp_path):
+def pulled(pushed, tmp_path):
     """A colleague who pulled everything."""
-    add_remote(project, folder)
-    project.call("dvc", "push")
-    colleague = clone(project, tmp_path / "b")
+    colleague = clone(pushed, tmp_path / "b")
     pull(colleague)
     return colleague
 
@@ -171,20 +187,20 @@ def test_a_stale_artefact_is_made_again_or_refused(pulled):
     assert jobs_run(pulled.run("features/scenes/bow.h5")) == {"extract": 1}
 
 
-def test_a_corrupt_remote_is_refused_until_it_is_mended(project, folder, tmp_path):
-    add_remote(project, folder)
-    project.call("dvc", "push")
+def test_a_corrupt_remote_is_refused_until_it_is_mended(pushed, folder, tmp_path):
+    shutil.copytree(pushed.folder.parent / "remote", folder[0])
     feature = "features/scenes/fc7.h5"
-    stored = max(Path(folder[0]).rglob("*"), key=lambda p: same(p, project.folder / feature))
+    stored = max(Path(folder[0]).rglob("*"), key=lambda p: same(p, pushed.folder / feature))
     damage(stored)
-    colleague = clone(project, tmp_path / "b")
+    colleague = clone(pushed, tmp_path / "b")
+    add_remote(colleague, folder)
     output = pull(colleague, "data/prepared", "features", fails=True)
     assert "fc7.h5" in output or stored.name in output
     if (colleague.folder / feature).exists():
         assert f"{feature}: changed since it was made" in colleague.run(fails=True)
         (colleague.folder / feature).unlink()
     stored.unlink()
-    shutil.copy(project.folder / ".dvc/cache" / stored.relative_to(folder[0]), stored)
+    shutil.copy(pushed.folder / ".dvc/cache" / stored.relative_to(folder[0]), stored)
     pull(colleague, "data/prepared", "features")
     assert colleague.jobs() == BOTH
 
