@@ -47,58 +47,57 @@ class Params:
         return {"plugin": f"{name}_plugin"}
 
 
-def is_ignored(folder, path):
-    """What DVC makes of the patterns when it looks for files to version."""
+PATHS = {
+    "data/raw/open_plugin/images.zip": True,
+    "data/raw/closed_plugin/images.zip": False,
+    "data/raw/unknown/images.zip": False,
+    "data/raw/weights/vgg16.safetensors": True,
+    "results/examples/theirs.html": False,
+    "data/prepared/open/captions.csv": True,
+    "data/prepared/open/media.zip": True,
+    "data/prepared/closed/captions.csv": False,
+    "data/prepared/closed/media.zip": False,
+    "data/prepared/closed/items.csv": True,
+    "data/prepared/closed/splits.csv": True,
+    "data/prepared/closed/.records.json": True,
+    "features/open/fne.h5": True,
+    "features/closed/fne.h5": False,
+    "features/part/fne.h5": True,
+    "features/part/tokens.h5": False,
+    "features/open/tokens.h5": True,
+    "features/part/.records.json": True,
+    "features/part/dropped.h5": False,
+    "features/dropped/fne.h5": False,
+    "data/prepared/dropped/captions.csv": False,
+    "data/prepared/open/.unfinished-a1/new.zip": False,
+    "features/open/.unfinished-a1/new.h5": False,
+    "data/prepared/part/media.zip": False,
+    "models/mine/seed0/model.safetensors": True,
+    "models/theirs/seed0/model.safetensors": False,
+    "embeddings/theirs/seed0.h5": False,
+    "results/tables/all.md": True,
+    "src/crossmodal/sharing.py": True,
+    "src/crossmodal/__pycache__/sharing.cpython-311.pyc": False,
+}
+
+
+@pytest.fixture(scope="module")
+def versioned(tmp_path_factory):
+    """All files that DVC would version."""
+    folder = tmp_path_factory.mktemp("repo")
+    Repo.init(str(folder), no_scm=True).close()
+    (folder / ".dvcignore").write_text(sharing.ignored(Params()))
+    for path in PATHS:
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text("content")
     with Repo(str(folder)) as repo:
-        return str(folder / path) not in repo.dvcignore.find(repo.fs, str(folder))
+        return {*repo.dvcignore.find(repo.fs, str(folder))}, folder
 
 
-@pytest.fixture
-def repo(tmp_path):
-    Repo.init(str(tmp_path), no_scm=True).close()
-    (tmp_path / ".dvcignore").write_text(sharing.ignored(Params()))
-    return tmp_path
-
-
-@pytest.mark.parametrize(
-    ("path", "shared"),
-    [
-        ("data/raw/open_plugin/images.zip", True),
-        ("data/raw/closed_plugin/images.zip", False),
-        ("data/raw/unknown/images.zip", False),
-        ("data/raw/weights/vgg16.safetensors", True),
-        ("results/examples/theirs.html", False),
-        ("data/prepared/open/captions.csv", True),
-        ("data/prepared/open/media.zip", True),
-        ("data/prepared/closed/captions.csv", False),
-        ("data/prepared/closed/media.zip", False),
-        ("data/prepared/closed/items.csv", True),
-        ("data/prepared/closed/splits.csv", True),
-        ("data/prepared/closed/.records.json", True),
-        ("features/open/fne.h5", True),
-        ("features/closed/fne.h5", False),
-        ("features/part/fne.h5", True),
-        ("features/part/tokens.h5", False),
-        ("features/open/tokens.h5", True),
-        ("features/part/.records.json", True),
-        ("features/part/dropped.h5", False),
-        ("features/dropped/fne.h5", False),
-        ("data/prepared/dropped/captions.csv", False),
-        ("data/prepared/open/.unfinished-a1/new.zip", False),
-        ("features/open/.unfinished-a1/new.h5", False),
-        ("data/prepared/part/media.zip", False),
-        ("models/mine/seed0/model.safetensors", True),
-        ("models/theirs/seed0/model.safetensors", False),
-        ("embeddings/theirs/seed0.h5", False),
-        ("results/tables/all.md", True),
-        ("src/crossmodal/sharing.py", True),
-        ("src/crossmodal/__pycache__/sharing.cpython-311.pyc", False),
-    ],
-)
-def test_only_what_a_dataset_allows_is_versioned(repo, path, shared):
-    (repo / path).parent.mkdir(parents=True)
-    (repo / path).write_text("content")
-    assert is_ignored(repo, path) == (not shared)
+@pytest.mark.parametrize(("path", "shared"), PATHS.items())
+def test_only_what_a_dataset_allows_is_versioned(versioned, path, shared):
+    files, folder = versioned
+    assert (str(folder / path) in files) == shared
 
 
 def test_closed_models_stay_closed_without_their_experiment():
