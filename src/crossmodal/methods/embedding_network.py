@@ -26,9 +26,8 @@ from crossmodal.device import device, to_device
 from crossmodal.errors import CrossmodalError
 from crossmodal.nn.mlp import linear
 from crossmodal.plugin import Count, NotNegative, Positive, Strict
-from crossmodal.training.gradient import GradientMethod, shuffled_batches
+from crossmodal.training.gradient import GradientMethod, shuffled_batches, vectors_in_parts
 
-ROWS = 4096
 SENTENCES = 2  # of each image in a batch
 
 Batch = tuple[np.ndarray, np.ndarray]
@@ -119,9 +118,7 @@ class EmbeddingNetwork(GradientMethod[Batch]):
 
     def encode(self, modality: str, view: View) -> Iterable[torch.Tensor]:
         """Return unit embeddings (rows, dims)."""
-        for start in range(0, len(view.items), ROWS):
-            rows = torch.from_numpy(view.vectors()[start : start + ROWS])
-            yield self._embed(modality, rows.to(device()))
+        return (self._embed(modality, rows) for rows in vectors_in_parts(view))
 
     def _embed(self, modality: str, rows: torch.Tensor) -> torch.Tensor:
         return normalize(self.network[modality](rows.float()))

@@ -21,12 +21,11 @@ from torch.nn.functional import normalize
 from crossmodal.data.feature_file import Ragged
 from crossmodal.data.split import Split, View
 from crossmodal.device import device, to_device
-from crossmodal.errors import CrossmodalError
 from crossmodal.learning.method import CAPTIONED, Direction
 from crossmodal.learning.selection import pools
 from crossmodal.metrics.mean_scores import mean_scores
 from crossmodal.metrics.retrieval import per_query, rsum, summary
-from crossmodal.nn.captions import CaptionEncoder, Initialisation, pack
+from crossmodal.nn.captions import CaptionEncoder, Initialisation, pack, vocabulary_size
 from crossmodal.nn.losses import Hardest, hardest_ranking_loss, ranking_loss
 from crossmodal.nn.mlp import linear
 from crossmodal.nn.order_similarity import order_similarity
@@ -140,20 +139,14 @@ class MultimodalEmbedding(GradientMethod[Batch]):
 
     def build(self, views: dict[str, View]) -> nn.Module:
         """Build image map and caption encoder."""
-        if set(views) != {"image", "text"} or not isinstance(views["text"].features, Ragged):
-            raise CrossmodalError(
-                "the method needs two views, an image and a text that is a sequence of word ids "
-                f"(plug-in `tokens`), but has {', '.join(views)}"
-            )
-        options, words = self.options, len(views["text"].meta["vocabulary"])
+        options, words = self.options, vocabulary_size(views)
         image = linear(views["image"].vectors().shape[1], options.dims, options.image_bias)
         text = CaptionEncoder(words, options.word_dims, options.dims, options.initialisation)
         return nn.ModuleDict({"image": image, "text": text})
 
     def optimizer(self) -> torch.optim.Optimizer:
         """Return Adam with its usual moments."""
-        trained = [p for p in self.network.parameters() if p.requires_grad]
-        return torch.optim.Adam(trained, betas=BETAS, fused=True)
+        return torch.optim.Adam(self.trainable(), betas=BETAS, fused=True)
 
     def learning_rate_at(self, epoch: int, step: int) -> float:
         """Return the learning rate, constant but for the drop.

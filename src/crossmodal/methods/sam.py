@@ -34,10 +34,9 @@ from crossmodal.nn.losses import ranking_loss
 from crossmodal.nn.mlp import linear
 from crossmodal.nn.typed import ModulesByName
 from crossmodal.plugin import Count, NotNegative, Positive, Share
-from crossmodal.training.gradient import GradientMethod, shuffled_batches
+from crossmodal.training.gradient import ROWS, GradientMethod, shuffled_batches, vectors_in_parts
 
 DIAMETER_SAMPLE = 5000
-ROWS = 4096
 
 
 class SAM(GradientMethod[torch.Tensor]):
@@ -191,9 +190,7 @@ class SAM(GradientMethod[torch.Tensor]):
 
     def encode(self, modality: str, view: View) -> Iterable[torch.Tensor]:
         """Return unit projections (rows, D)."""
-        for start in range(0, len(view.items), ROWS):
-            rows = view.vectors()[start : start + ROWS].astype(np.float32)
-            yield self._project(modality, torch.from_numpy(rows).to(device()))
+        return (self._project(modality, rows) for rows in vectors_in_parts(view))
 
 
 def _diameter(x: torch.Tensor) -> torch.Tensor:

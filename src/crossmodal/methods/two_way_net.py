@@ -33,9 +33,8 @@ from crossmodal.learning.scaling_layer import ScalingLayer
 from crossmodal.nn.losses import squared_error, total
 from crossmodal.nn.typed import ModulesByName, ModulesInOrder
 from crossmodal.plugin import Count, NotNegative, Positive, Strict
-from crossmodal.training.gradient import GradientMethod, shuffled_batches
+from crossmodal.training.gradient import GradientMethod, shuffled_batches, vectors_in_parts
 
-ROWS = 4096
 LEAKINESS = 0.3
 EPSILON, MOVING = 1e-3, 0.01  # of the batch norms
 GAMMA = (0.95, 1.05)  # at first
@@ -136,9 +135,8 @@ class TwoWayNet(GradientMethod[np.ndarray]):
         """Return unit outputs of the middle layer without their mean, (rows, units)."""
         channels, first = self.network.channels, next(iter(self.network.scalers))
         way = channels.forwards if modality == first else channels.backwards
-        for start in range(0, len(view.items), ROWS):
-            rows = torch.from_numpy(view.vectors()[start : start + ROWS])
-            middle, _ = way(self._scaled(modality, rows.to(device())))
+        for rows in vectors_in_parts(view):
+            middle, _ = way(self._scaled(modality, rows))
             yield normalize(middle - middle.mean(1, keepdim=True))
 
     def _scaled(self, modality: str, rows: torch.Tensor) -> torch.Tensor:

@@ -153,9 +153,7 @@ class VASE(GradientMethod[Batch]):
         """Make Adam without weight decay; of the image network only in the second phase."""
         if isinstance(self.images, ImageFiles):
             self.images.learn(self.phase == 1)
-        return torch.optim.Adam(
-            [p for p in self.network.parameters() if p.requires_grad], fused=True
-        )
+        return torch.optim.Adam(self.trainable(), fused=True)
 
     def place(self, train: Split) -> None:
         """Keep images, clips and, where there are any, a transcript of each clip."""

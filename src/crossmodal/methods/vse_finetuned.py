@@ -112,9 +112,7 @@ class VSEFinetuned(GradientMethod[Batch]):
     def optimizer(self) -> torch.optim.Optimizer:
         """Make Adam without weight decay; of the image network only in the second phase."""
         self.images.learn(self.phase == 1)
-        return torch.optim.Adam(
-            [p for p in self.network.parameters() if p.requires_grad], fused=True
-        )
+        return torch.optim.Adam(self.trainable(), fused=True)
 
     def place(self, train: Split) -> None:
         """Keep image files and captions in main memory."""

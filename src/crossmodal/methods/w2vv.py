@@ -21,9 +21,8 @@ from torch.nn.functional import mse_loss, normalize
 from crossmodal.data.feature_file import Ragged
 from crossmodal.data.split import Split, View
 from crossmodal.device import device, to_device
-from crossmodal.errors import CrossmodalError
 from crossmodal.learning.method import CAPTIONED
-from crossmodal.nn.captions import CaptionEncoder, pack
+from crossmodal.nn.captions import CaptionEncoder, pack, vocabulary_size
 from crossmodal.nn.mlp import linear, mlp
 from crossmodal.plugin import Count, Positive, Strict
 from crossmodal.training.gradient import GradientMethod, shuffled_batches
@@ -54,12 +53,7 @@ class W2VV(GradientMethod[np.ndarray]):
 
     def build(self, views: dict[str, View]) -> nn.Module:
         """Build caption encoder and multi-layer perceptron."""
-        if set(views) != {"image", "text"} or not isinstance(views["text"].features, Ragged):
-            raise CrossmodalError(
-                "the method needs two views, an image and a text that is a sequence of word ids "
-                f"(plug-in `tokens`), but has {', '.join(views)}"
-            )
-        o, words = self.options, len(views["text"].meta["vocabulary"])
+        o, words = self.options, vocabulary_size(views)
         layers = mlp([words + o.word_dims + o.dims, o.hidden], nn.ReLU, o.dropout)
         layers.append(linear(o.hidden, views["image"].vectors().shape[1]))
         layers.append(nn.ReLU())
@@ -67,8 +61,7 @@ class W2VV(GradientMethod[np.ndarray]):
 
     def optimizer(self) -> torch.optim.Optimizer:
         """Return RMSprop that forgets a tenth in each step."""
-        trained = [p for p in self.network.parameters() if p.requires_grad]
-        return torch.optim.RMSprop(trained, alpha=0.9)
+        return torch.optim.RMSprop(self.trainable(), alpha=0.9)
 
     def clip(self) -> None:
         """Clip all gradients together."""

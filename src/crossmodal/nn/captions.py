@@ -8,13 +8,29 @@ from torch import nn
 from torch.nn.utils.rnn import PackedSequence, pack_sequence
 
 from crossmodal.data.feature_file import Ragged
+from crossmodal.data.split import View
 from crossmodal.device import to_device
+from crossmodal.errors import CrossmodalError
 from crossmodal.nn.gru import backward_order, gru_states
 from crossmodal.nn.onednn import linear
 
 WORD_RANGE = 0.1
 
 Initialisation = Literal["orthogonal", "uniform"]
+
+
+def vocabulary_size(views: dict[str, View]) -> int:
+    """Return the number of words that captions may have.
+
+    Raises:
+        CrossmodalError: If the views are others than images and texts of word ids.
+    """
+    if set(views) != {"image", "text"} or not isinstance(views["text"].features, Ragged):
+        raise CrossmodalError(
+            "the method needs two views, an image and a text that is a sequence of word ids "
+            f"(plug-in `tokens`), but has {', '.join(views)}"
+        )
+    return len(views["text"].meta["vocabulary"])
 
 
 def pack(captions: Ragged, rows: np.ndarray) -> PackedSequence:

@@ -7,7 +7,7 @@ which is saved between epochs, and ends with the numbers of an uninterrupted run
 import copy
 import math
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -28,6 +28,7 @@ from crossmodal.training.schedule import Phase, Schedule
 
 Batch = TypeVar("Batch")
 
+ROWS = 4096  # encoded at a time
 # attributes that a snapshot holds besides weights, optimiser, phase and learning curve
 COUNTS = ("epoch", "step", "best", "after_best")
 
@@ -107,6 +108,10 @@ class GradientMethod(Method, Generic[Batch]):
     def clip(self) -> None:
         """Limit the gradients before a step; by default as the schedule does."""
         self.schedule.clip_gradients(self.network.parameters())
+
+    def trainable(self) -> list[nn.Parameter]:
+        """Return the parameters that learn in the present phase."""
+        return [p for p in self.network.parameters() if p.requires_grad]
 
     def embed(self, modality: str, view: View) -> np.ndarray:
         """Return the embeddings (rows, d) of one view."""
@@ -267,6 +272,12 @@ def _part(arrays: dict[str, np.ndarray], part: str) -> dict[str, torch.Tensor]:
         for name, array in arrays.items()
         if name.startswith(f"{part}.")
     }
+
+
+def vectors_in_parts(view: View) -> Iterator[torch.Tensor]:
+    """Yield the rows (b, d) of a view in order, float32, on the device."""
+    for start in range(0, len(view.items), ROWS):
+        yield torch.from_numpy(view.vectors()[start : start + ROWS]).to(device()).float()
 
 
 def shuffled_batches(

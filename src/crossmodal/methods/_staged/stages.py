@@ -22,11 +22,10 @@ from crossmodal.learning.scaling import Kind, ScalingOptions
 from crossmodal.learning.scaling_layer import ScalingLayer
 from crossmodal.nn.typed import ModulesByName, ModulesInOrder
 from crossmodal.plugin import Count, NotNegative, Positive
-from crossmodal.training.gradient import GradientMethod, shuffled_batches
+from crossmodal.training.gradient import ROWS, GradientMethod, shuffled_batches, vectors_in_parts
 from crossmodal.training.schedule import Phase, Schedule
 
 Vectors = dict[str, torch.Tensor]  # rows of each modality; equal rows are pairs
-ROWS = 4096  # encoded at a time
 
 
 class TrainingOptions(ScalingOptions):
@@ -232,9 +231,7 @@ class StagedMethod(GradientMethod[torch.Tensor]):
 
     def encode(self, modality: str, view: View) -> Iterable[torch.Tensor]:
         """Return codes (rows, k) of the last stage."""
-        for start in range(0, len(view.items), ROWS):
-            rows = view.vectors()[start : start + ROWS].astype(np.float32)
-            yield self.network(modality, torch.from_numpy(rows).to(device()))
+        return (self.network(modality, rows) for rows in vectors_in_parts(view))
 
     def state(self) -> dict[str, np.ndarray]:
         """Return the weights of the network and the number of classes."""
