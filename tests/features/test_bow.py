@@ -147,7 +147,7 @@ def test_single_letters_of_other_scripts_are_words(bag):
 
 
 def test_stop_words_are_what_the_tokeniser_can_make():
-    assert all(words(word) == [word] for word in STOP_WORDS)
+    assert all(words(word) == (word,) for word in STOP_WORDS)
     assert {"the", "of", "don't"} < STOP_WORDS
     assert not {"dog", "red", "two", "man", "above"} & STOP_WORDS
 
@@ -158,3 +158,9 @@ def test_cosines_of_rows_lie_between_zero_and_one(bag):
     cosines = rows @ rows.T
     assert cosines.min() >= 0
     assert cosines.max() <= 1 + 1e-6
+
+
+def test_each_caption_is_cut_into_words_once(bag):
+    words.cache_clear()
+    bag([("train", ["A red dog.", "A blue cat."]), ("test", ["A dog."])])
+    assert words.cache_info().misses == 3

@@ -1,7 +1,7 @@
 """A guess of the language of captions, by their script and their function words."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import islice
 
 import regex
@@ -56,7 +56,7 @@ def guess_language(texts: Iterable[str]) -> str:
     return _by_words(words(text))
 
 
-def _by_words(tokens: list[str]) -> str:
+def _by_words(tokens: Sequence[str]) -> str:
     lists = {language: {*text.split()} for language, text in FUNCTION_WORDS.items()}
     languages = Counter(word for each in lists.values() for word in each)
     weights = {

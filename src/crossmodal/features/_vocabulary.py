@@ -5,9 +5,12 @@ scripts without spaces each character is a word. A regular expression finds the 
 NLTK's sentence model need not be downloaded.
 """
 
+import functools
 import re
+import sys
 from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
 from typing import ClassVar, Literal
 
 from pydantic import Field
@@ -16,7 +19,7 @@ from crossmodal.data.feature import Feature
 from crossmodal.data.feature_file import FeatureFile
 from crossmodal.data.prepared import Caption, Items, Prepared
 from crossmodal.errors import CrossmodalError
-from crossmodal.features._words import apart, is_punctuation, normalised
+from crossmodal.features._words import REMEMBERED, apart, is_punctuation, normalised
 from crossmodal.io.files import JsonObject
 from crossmodal.plugin import Count, Strict
 
@@ -81,9 +84,11 @@ class VocabularyFeature(Feature):
         return {word: word in self._ids for word in tokenise(text) if not is_punctuation(word)}
 
 
-def tokenise(text: str) -> list[str]:
+@functools.lru_cache(REMEMBERED)
+def tokenise(text: str) -> tuple[str, ...]:
     """Return the words and punctuation marks of a text, in lower case."""
     from nltk.tokenize import NLTKWordTokenizer
 
     sentences = SENTENCE_END.split(apart(normalised(text)).strip().lower())
-    return [word for sentence in sentences for word in NLTKWordTokenizer().tokenize(sentence)]
+    tokens = chain.from_iterable(map(NLTKWordTokenizer().tokenize, sentences))
+    return tuple(map(sys.intern, tokens))

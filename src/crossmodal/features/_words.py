@@ -5,11 +5,14 @@ without spaces (Chinese, Japanese, Thai, Lao, Khmer, Burmese) it is a character 
 of words, which see no order, count pairs of neighbours too.
 """
 
+import functools
+import sys
 import unicodedata
 from itertools import pairwise
 
 import regex
 
+REMEMBERED = 1 << 17  # texts: extraction asks for the words of each three times
 # of letters that end at a line's end as they please: Unicode's Script and Line_Break
 UNSPACED = r"[[\p{Han}\p{Hiragana}\p{scx=Katakana}\p{LB=SA}]&&[\p{L}\p{N}]]"
 JOINER = "·‧׳״"  # of Catalan and Hebrew words
@@ -32,9 +35,11 @@ def normalised(text: str) -> str:
     return unicodedata.normalize("NFKC", INVISIBLE.sub("", text).translate(TYPED))
 
 
-def words(text: str) -> list[str]:
+@functools.lru_cache(REMEMBERED)
+def words(text: str) -> tuple[str, ...]:
     """Return the words of a text in lower case, of scripts without spaces characters and pairs."""
-    return [word for run in WORD.findall(normalised(text).lower()) for word in _parts(run)]
+    runs = WORD.findall(normalised(text).lower())
+    return tuple(sys.intern(word) for run in runs for word in _parts(run))
 
 
 def apart(text: str) -> str:

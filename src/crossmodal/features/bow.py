@@ -95,7 +95,7 @@ class BagOfWords(TextFeature):
     def _words(self, dataset: Items, row: Item | Caption) -> list[str]:
         """Return words of a document."""
         captions = [row] if isinstance(row, Caption) else dataset.captions_of[row.id]
-        return self._counting(" ".join(caption.text for caption in captions))
+        return [word for caption in captions for word in self._counting(caption.text)]
 
     def _counting(self, text: str) -> list[str]:
         """Return words of a text but numbers and those that are left out."""
