@@ -9,7 +9,6 @@ from crossmodal.methods.full_sgd import FullSGD
 OPTIONS = {
     "step_size": 0.5,
     "margin_scale": 5.0,
-    "margin_base": 0.0,
     "feature_weight": 0.5,
     "triplets_per_query": 4,
     "triplets": 4000,

@@ -7,9 +7,7 @@ from crossmodal.methods.gmlda import GMLDA
 
 OPTIONS = {
     "dims": 3,
-    "alignment": "all",
     "alpha": 10.0,
-    "balance": False,
     "ridge": 0.0,
     "pca_energy": 1.0,
 }

@@ -11,7 +11,6 @@ from crossmodal.methods.lgcfl import LGCFL
 
 OPTIONS = {
     "penalty": 1.0,
-    "iterations": 30,
     "tolerance": 0.0,
     "scaling": "centre",
 }

@@ -14,9 +14,7 @@ from crossmodal.methods.lrbs import LRBS, Descent, Relations
 
 OPTIONS = {
     "penalty": 0.05,
-    "iterations": 200,
     "tolerance": 1e-7,
-    "sample": None,
     "scaling": "zscore-l2",
     "pca_energy": None,
 }

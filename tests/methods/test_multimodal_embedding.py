@@ -20,22 +20,14 @@ pytestmark = pytest.mark.usefixtures("cpu")
 OPTIONS = {
     "dims": 32,
     "word_dims": 24,
-    "image_bias": False,
     "initialisation": "orthogonal",
     "similarity": "cosine",
-    "absolute": False,
     "loss": "sum",
-    "hardest": "negative",
     "margin": 0.2,
     "learning_rate": 0.005,
-    "finetuning_rate": None,
-    "drop_epoch": None,
-    "bias_correction": "published",
-    "clip": 2.0,
     "captions_per_epoch": "one",
     "batch": 16,
     "epochs": 2,
-    "finetuning_epochs": None,
 }
 ORDER = {"similarity": "order", "absolute": True, "margin": 0.05}
 CURRICULUM = {"loss": "sum-max", "finetuning_rate": 0.005}

@@ -10,16 +10,10 @@ from crossmodal.methods.pl_ranking import STEPS_PER_THRESHOLD, NuclearSGD, PLRan
 
 OPTIONS = {
     "dims": 4,
-    "margin": 0.5,
     "tries": 20,
-    "list_weight": 0.1,
     "separation": 0.5,
-    "ceiling": 4.0,
-    "neighbours": 5,
-    "strangers": 10,
     "penalty": 0.0001,
     "learning_rate": 0.1,
-    "decay_steps": 1000.0,
     "batch": 64,
     "epochs": 15,
     "scaling": "zscore-l2",

@@ -22,7 +22,6 @@ OPTIONS = {
     "learning_rate": 2e-4,
     "finetuning_rate": 2e-5,
     "decay_every": 15,
-    "clip": 2.0,
     "captions_per_epoch": "all",
     "batch": 4,
     "epochs": 1,
