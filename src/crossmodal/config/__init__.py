@@ -1,1 +1,1 @@
-"""What params.yaml may say, the plug-ins it names and the published numbers it points to."""
+"""Content of params.yaml, the plug-ins that it names and the published numbers."""

@@ -24,12 +24,11 @@ def member(value: str, allowed: Collection[str], where: str) -> None:
 
 
 class Checks:
-    """A method per section; each raises a `CrossmodalError` with key path, value and what is
-    allowed.
+    """Checks, a method per section; errors name the key path, the value and allowed ones.
 
     Args:
         params: What is checked.
-        facts: What is known of its plug-ins; the checks add what they find out of experiments.
+        facts: Facts of its plug-ins, to which the checks add those of experiments.
     """
 
     def __init__(self, params: Sections, facts: Facts) -> None:
@@ -38,7 +37,7 @@ class Checks:
         self.nameable = params.experiments.keys() | params.groups.keys()
 
     def all(self) -> None:
-        """All sections, features before the experiments on them."""
+        """Check all sections, features before the experiments on them."""
         self._check_suites()
         for name, table in self.params.tables.items():
             self._check_table(f"tables.{name}", table)
@@ -120,13 +119,13 @@ class Checks:
         self._check_method(name, where)
 
     def _reason(self, spec: Experiment) -> str:
-        """Why an experiment cannot be run: the first plug-in of its that is broken, or nothing."""
+        """Return why an experiment cannot run: its first plug-in that is broken, or nothing."""
         used = [f"datasets.{spec.dataset}", f"methods.{spec.method}"]
         used += [f"features.{feature}" for feature in spec.views.values()]
         return next((self.facts.broken[entry] for entry in used if entry in self.facts.broken), "")
 
     def _check_method(self, name: str, where: str) -> None:
-        """Whether an experiment's method takes its options and views; keep what it says."""
+        """Check that an experiment's method takes its options and views; keep its facts."""
         spec, fit = self.params.experiments[name], self.params.fit(name)
         for option in spec.grid.keys() & spec.search.keys():
             raise CrossmodalError(
@@ -156,22 +155,22 @@ class Checks:
             )
 
     def _check_views(self, where: str, spec: Experiment, method: Any) -> None:
-        """Whether the method takes these views, and rows like theirs."""
+        """Check that the method takes these views, and rows like theirs."""
         for number, (modality, feature) in enumerate(spec.views.items()):
             takes = method.takes if number < 2 else method.further
             if modality not in takes:
                 place = "as the first two views" if number < 2 else "as a further view"
-                known = ", ".join(takes) or "none"
+                allowed = ", ".join(takes) or "none"
                 raise CrossmodalError(
                     f"params.yaml: {where}.{modality}: {spec.method!r} takes no {modality} "
-                    f"{place}, with its options; it takes: {known}"
+                    f"{place}, with its options; it takes: {allowed}"
                 )
             shapes, shape = takes[modality], self.facts.features[feature].shape
             if shape not in shapes:
                 fit = [
                     name
-                    for name, known in self.facts.features.items()
-                    if known.modality == modality and known.shape in shapes
+                    for name, other in self.facts.features.items()
+                    if other.modality == modality and other.shape in shapes
                 ]
                 raise CrossmodalError(
                     f"params.yaml: {where}.{modality}: rows of {feature!r} are of the shape "

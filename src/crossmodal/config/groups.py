@@ -3,17 +3,18 @@
 from collections.abc import Mapping
 from typing import Any
 
-from crossmodal.config.experiment import Group, Settings
+from crossmodal.config.experiment import Group, Row, Settings
 from crossmodal.errors import CrossmodalError, unknown
 
 # address in params.yaml and what is said there, from the general to the particular
 Layers = list[tuple[str, dict[str, Any]]]
+Part = tuple[str, Row]  # address of a row or of a variant, and its settings
 MERGED = ("views", "options", "published")
 STRUCTURE = {"base", "prefix", "variants", "rows", "of"}
 
 
 def lineage(name: str, parents: Mapping[str, str | None], where: str) -> list[str]:
-    """An entry after all that it is based on, the first one first.
+    """Return an entry after all that it is based on, the first one first.
 
     Args:
         name: The entry.
@@ -23,15 +24,15 @@ def lineage(name: str, parents: Mapping[str, str | None], where: str) -> list[st
     Raises:
         CrossmodalError: If one of them is unknown, or based on itself.
     """
-    found, names = [name], list(parents)
-    while (parent := parents.get(found[0])) is not None:
+    chain, names = [name], list(parents)
+    while (parent := parents.get(chain[0])) is not None:
         if parent not in names:  # a list or a mapping, which has no hash, too
-            others = parents.keys() - {found[0]}
-            raise CrossmodalError(f"params.yaml: {where}.{found[0]}: {unknown(parent, others)}")
-        if parent in found:
+            others = parents.keys() - {chain[0]}
+            raise CrossmodalError(f"params.yaml: {where}.{chain[0]}: {unknown(parent, others)}")
+        if parent in chain:
             raise CrossmodalError(f"params.yaml: {where}.{parent}: it is based on itself")
-        found.insert(0, parent)
-    return found
+        chain.insert(0, parent)
+    return chain
 
 
 def based(entries: dict[str, dict[str, Any]], where: str) -> dict[str, Layers]:
@@ -44,13 +45,13 @@ def based(entries: dict[str, dict[str, Any]], where: str) -> dict[str, Layers]:
 
 
 def expand(groups: dict[str, Group]) -> dict[str, dict[str, Layers]]:
-    """The experiments that each entry of `experiments` stands for, with all that is said of each.
+    """Return the experiments of each entry of `experiments`, with all layers of settings.
 
     Raises:
         CrossmodalError: If two entries make one experiment, or a `base` or `of` leads nowhere.
     """
     parents = {name: group.base for name, group in groups.items()}
-    found: dict[str, dict[str, Layers]] = {}
+    members: dict[str, dict[str, Layers]] = {}
     alone: dict[str, Layers] = {}
     maker: dict[str, str] = {}
     for name in groups:
@@ -58,13 +59,13 @@ def expand(groups: dict[str, Group]) -> dict[str, dict[str, Layers]]:
         if not any(group.rows for group in chain.values()):
             alone[name] = _shared(chain)
             continue
-        found[name] = _members(chain)
-        for member in found[name]:
+        members[name] = _members(chain)
+        for member in members[name]:
             if maker.setdefault(member, name) != name:
                 raise CrossmodalError(
                     f"params.yaml: experiments.{name}: {member!r} is also of {maker[member]!r}"
                 )
-    if taken := maker.keys() & found.keys():
+    if taken := maker.keys() & members.keys():
         name = min(taken)
         raise CrossmodalError(
             f"params.yaml: experiments.{name}: {maker[name]!r} has an experiment of that name; "
@@ -72,62 +73,64 @@ def expand(groups: dict[str, Group]) -> dict[str, dict[str, Layers]]:
         )
     for name, layers in alone.items():
         if name in maker:  # changes one experiment of a group
-            found[maker[name]][name] += layers
+            members[maker[name]][name] += layers
         else:
-            found[name] = {name: [(f"experiments.{name}", {"label": "{method}"}), *layers]}
-    return found
+            members[name] = {name: [(f"experiments.{name}", {"label": "{method}"}), *layers]}
+    return members
 
 
 def merged(layers: Layers) -> dict[str, Any]:
-    """What layers say together: views, options and published rows key by key, others as a whole."""
-    found: dict[str, Any] = {}
-    for _, said in layers:
-        for key, value in said.items():
-            both = key in MERGED and value is not None and found.get(key)
-            found[key] = found[key] | value if both else value
-    return found
+    """Merge layers: views, options and published rows key by key, others as a whole."""
+    settings: dict[str, Any] = {}
+    for _, layer in layers:
+        for key, value in layer.items():
+            both = key in MERGED and value is not None and settings.get(key)
+            settings[key] = settings[key] | value if both else value
+    return settings
 
 
 def _members(chain: dict[str, Group]) -> dict[str, Layers]:
-    """The experiments of a group, the last of a chain of bases."""
+    """Return the experiments of a group, the last of a chain of bases."""
     name, group = list(chain.items())[-1]
     where, shared = f"experiments.{name}.rows", _shared(chain)
     rows, dropped = _parts(chain, "rows")
     variants, without = _parts(chain, "variants")
-    parents = {row: next((s.of for _, s in said[::-1] if s.of), None) for row, said in rows.items()}
-    found = {}
+    parents = {
+        row: next((s.of for _, s in reversed(layers) if s.of), None) for row, layers in rows.items()
+    }
+    members = {}
     for row in (row for row in rows if row not in dropped):
         like = lineage(row, parents, where)
         default = (f"{where}.{row}", {"label": "{method}", "method": like[0]})
-        own = [(at, _said(settings)) for r in like for at, settings in rows[r]]
+        own = [(at, _stated(settings)) for r in like for at, settings in rows[r]]
         for variant in [v for v in variants if v not in without] or [""]:
-            between = [(at, _said(settings)) for at, settings in variants.get(variant, [])]
+            between = [(at, _stated(settings)) for at, settings in variants.get(variant, [])]
             member = "_".join(filter(None, [group.prefix or name, variant, row]))
-            found[member] = [default, *shared, *between, *own]
-    return found
+            members[member] = [default, *shared, *between, *own]
+    return members
 
 
 def _shared(chain: dict[str, Group]) -> Layers:
-    """What a chain of bases says of all its experiments."""
-    return [(f"experiments.{name}", _said(group)) for name, group in chain.items()]
+    """Return the settings that a chain of bases has for all its experiments."""
+    return [(f"experiments.{name}", _stated(group)) for name, group in chain.items()]
 
 
-def _parts(chain: dict[str, Group], kind: str) -> tuple[dict[str, list[tuple[str, Any]]], set[str]]:
-    """What a chain of bases says of each row or variant; and those that it drops."""
-    found: dict[str, list[tuple[str, Any]]] = {}
+def _parts(chain: dict[str, Group], kind: str) -> tuple[dict[str, list[Part]], set[str]]:
+    """Return the layers of each row or variant of a chain of bases, and the dropped ones."""
+    layers: dict[str, list[Part]] = {}
     dropped: set[str] = set()
     for name, group in chain.items():
         for part, settings in getattr(group, kind).items():
             address = f"experiments.{name}.{kind}.{part}"
             if settings is not None:
-                found.setdefault(part, []).append((address, settings))
+                layers.setdefault(part, []).append((address, settings))
                 dropped.discard(part)
-            elif part in found:
+            elif part in layers:
                 dropped.add(part)
             else:
                 raise CrossmodalError(f"params.yaml: {address}: there is nothing to leave out")
-    return found, dropped
+    return layers, dropped
 
 
-def _said(settings: Settings) -> dict[str, Any]:
+def _stated(settings: Settings) -> dict[str, object]:
     return settings.model_dump(exclude_unset=True, exclude=STRUCTURE)

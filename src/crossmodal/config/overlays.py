@@ -36,7 +36,7 @@ def read_files(files: Sequence[Path]) -> dict[str, Any]:
 
 @contextmanager
 def naming(files: Sequence[Path]) -> Iterator[None]:
-    """In errors on params.yaml, name the file that has the wrong key.
+    """Name the file that has the wrong key in errors on params.yaml.
 
     Args:
         files: params.yaml, then the files laid over it.
@@ -96,14 +96,14 @@ def _content(path: Path) -> dict[str, Any]:
     return content or {}
 
 
-def _overlaid(below: Any, above: dict[str, Any]) -> dict[str, Any]:
-    found = dict(below) if isinstance(below, dict) else {}
+def _overlaid(below: object, above: dict[str, Any]) -> dict[str, Any]:
+    joined = dict(below) if isinstance(below, dict) else {}
     for key, value in above.items():
-        found[key] = _overlaid(found.get(key), value) if isinstance(value, dict) else value
-    return found
+        joined[key] = _overlaid(joined.get(key), value) if isinstance(value, dict) else value
+    return joined
 
 
-def _depth(content: Any, keys: list[str]) -> int:
+def _depth(content: object, keys: list[str]) -> int:
     """Return the number of keys that lead to something, each inside of the one before."""
     if not keys or not isinstance(content, dict) or keys[0] not in content:
         return 0

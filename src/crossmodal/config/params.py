@@ -39,12 +39,12 @@ class Params(Sections):
         return {"plugin": entry["plugin"], "options": defaults | entry["options"]}
 
     def feature_of(self, name: str) -> FeatureFacts:
-        """What is known of one entry of `features`."""
+        """Return the facts of one entry of `features`."""
         self.require("features", name)
         return self._facts.features[name]
 
     def lacking(self, name: str) -> list[str]:
-        """Packages that one entry of `features` needs and that are not installed."""
+        """Return the packages that one entry of `features` needs and that are not installed."""
         return [package for package in self.feature_of(name).packages if not find_spec(package)]
 
     def dataset_of(self, name: str) -> Dataset:
@@ -52,12 +52,12 @@ class Params(Sections):
         return self.instance("datasets", name)
 
     def uses_gpu(self, experiment: str) -> bool:
-        """Whether an experiment's method can use a GPU."""
+        """Return whether an experiment's method can use a GPU."""
         self.require("experiments", experiment)
         return self._facts.gpu[self.fit(experiment).plugin]
 
     def weights_of(self, experiment: str) -> str:
-        """File in `data/raw/weights/` that an experiment's method begins with, or empty."""
+        """Return the file in `data/raw/weights/` that a method begins with, or an empty name."""
         self.require("experiments", experiment)
         return self._facts.weights[experiment]
 
@@ -72,7 +72,7 @@ class Params(Sections):
         return self._facts.broken
 
     def usable(self, kind: str) -> list[str]:
-        """Entries of a section but those whose plug-in is broken.
+        """Return the entries of a section but those whose plug-in is broken.
 
         Args:
             kind: 'datasets', 'features' or 'methods'.
@@ -89,7 +89,7 @@ class Params(Sections):
             raise CrossmodalError(reason)
 
     def is_deterministic(self, experiment: str) -> bool:
-        """Whether every seed of an experiment would give the same model."""
+        """Return whether every seed of an experiment would give the same model."""
         self.require("experiments", experiment)
         return not self._facts.random[experiment]
 
@@ -129,12 +129,12 @@ class Params(Sections):
         return {"plugin": entry["plugin"], "options": options}
 
     def task_of(self, experiment: str) -> str:
-        """What an experiment's method learns to retrieve: 'category' or 'instance'."""
+        """Return the task of an experiment's method: 'category' or 'instance'."""
         self.require("experiments", experiment)
         return self._facts.tasks[experiment]
 
     def seeds_of(self, experiment: str) -> range:
-        """Seeds of an experiment, from 0; one where nothing is random."""
+        """Return the seeds of an experiment, from 0; one where nothing is random."""
         if self.is_deterministic(experiment):
             return range(1)
         return range(self.experiments[experiment].seeds or self.seeds)
@@ -164,28 +164,30 @@ class Params(Sections):
 
     def _find_facts(self, key: str) -> Facts:
         """Make every plug-in once, and ask it."""
-        made, broken = {}, {}
+        instances, broken = {}, {}
         for kind, name in self._entries():
             try:
-                made[kind, name] = self.instance(kind, name)
+                instances[kind, name] = self.instance(kind, name)
             except plugins.BrokenPluginError as error:
                 broken[f"{kind}.{name}"] = str(error)
         features = {
-            name: _facts_of(feature) for (kind, name), feature in made.items() if kind == "features"
+            name: _facts_of(feature)
+            for (kind, name), feature in instances.items()
+            if kind == "features"
         }
         gpu = {
             self.plugin(kind, name)["plugin"]: method.gpu
-            for (kind, name), method in made.items()
+            for (kind, name), method in instances.items()
             if kind == "methods"
         }
         defaults = {
             f"{kind}.{self.plugin(kind, name)['plugin']}": _defaults(plugin.Options)
-            for (kind, name), plugin in made.items()
+            for (kind, name), plugin in instances.items()
         }
         return Facts(key=key, features=features, defaults=defaults, gpu=gpu, broken=broken)
 
     def instance(self, kind: str, name: str) -> Any:
-        """The plug-in of an entry, made when it is first wanted."""
+        """Return the plug-in of an entry, which is made at the first call."""
         if (kind, name) not in self._made:
             entry, where = self.plugin(kind, name), f"{kind}.{name}"
             member(entry["plugin"], plugins.names(kind), f"{where}.plugin")
@@ -234,10 +236,10 @@ def parse(config: dict[str, Any], checked: Path | None = None) -> Params:
 
 def _key(config: dict[str, Any]) -> str:
     """Hash of the content and of the package's source."""
-    found = hashlib.sha256(json.dumps(config, default=str).encode())
+    hashed = hashlib.sha256(json.dumps(config, default=str).encode())
     for path in sorted(Path(__file__).parents[1].rglob("*.py")):
-        found.update(path.read_bytes())
-    return found.hexdigest()
+        hashed.update(path.read_bytes())
+    return hashed.hexdigest()
 
 
 def read(*files: Path) -> Params:

@@ -1,6 +1,6 @@
-"""What the sections of params.yaml say: entries with all that they inherit, groups and grids."""
+"""Sections of params.yaml: entries with all that they inherit, groups and grids."""
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
 from pydantic import (
     BeforeValidator,
@@ -23,24 +23,24 @@ from crossmodal.plugin import Strict
 NAMES = ("plugin", "label", "published")  # keys of an entry that are no options
 
 
-def _with_bases(entries: Any, info: ValidationInfo) -> Any:
-    """Entries with all that they inherit; an unnamed plug-in is called like the first base."""
+def _with_bases(entries: object, info: ValidationInfo) -> object:
+    """Return entries with all that they inherit; a plug-in is called like the first base."""
     section = str(info.field_name)
     if not isinstance(entries, dict) or not all(isinstance(e, dict) for e in entries.values()):
         return entries  # the schema reports what is wrong
-    found = {}
+    inherited = {}
     for name, layers in based(entries, section).items():
         named = {"plugin": layers[0][0].split(".")[1]} if section in plugins.BASES else {}
-        said = [said for _, said in layers]
-        found[name] = {k: v for part in (named, *said) for k, v in part.items() if k != "base"}
-    return found
+        parts = [named, *(values for _, values in layers)]
+        inherited[name] = {k: v for part in parts for k, v in part.items() if k != "base"}
+    return inherited
 
 
 Based = BeforeValidator(_with_bases)
 
 
 class Sections(Strict):
-    """What params.yaml says."""
+    """Content of params.yaml."""
 
     suite: str = Field(description="What results/tables/all.md holds: a key of `suites`.")
     suites: dict[str, Annotated[Names, Field(min_length=1)]] = Field(
@@ -95,25 +95,25 @@ class Sections(Strict):
         return self
 
     def _experiment(self, layers: Layers) -> Experiment:
-        """An experiment from all that is said of it."""
-        said = merged(layers)
-        views = {m: self.features.get(name, {}) for m, name in said.get("views", {}).items()}
-        labels = {m: str(entry.get("label", said["views"][m])) for m, entry in views.items()}
-        method = self.methods.get(said.get("method", ""), {})
-        labels["method"] = str(method.get("label", said.get("method")))
-        said["label"] = _filled(said["label"], labels)
-        if source := said.get("published"):
+        """Return an experiment from its layers of settings."""
+        settings = merged(layers)
+        views = {m: self.features.get(name, {}) for m, name in settings.get("views", {}).items()}
+        labels = {m: str(entry.get("label", settings["views"][m])) for m, entry in views.items()}
+        method = self.methods.get(settings.get("method", ""), {})
+        labels["method"] = str(method.get("label", settings.get("method")))
+        settings["label"] = _filled(settings["label"], labels)
+        if source := settings.get("published"):
             labels["method"] = str(method.get("published", labels["method"]))
-            said["published"] = source | {
+            settings["published"] = source | {
                 "method": _filled(source.get("method", "{method}"), labels)
             }
         try:
-            return Experiment.model_validate(said)
+            return Experiment.model_validate(settings)
         except ValidationError as error:
             raise CrossmodalError(plugins.explain(error, Experiment, layers[-1][0])) from None
 
     def layers_of(self, experiment: str) -> Layers:
-        """What is said of an experiment, with the address of each part."""
+        """Return the layers of settings of an experiment, each with its address."""
         return self._layers[experiment]
 
     def address_of(self, experiment: str) -> str:
@@ -149,15 +149,15 @@ class Sections(Strict):
         return spec.papers or sorted({row.paper for row in rows if row})
 
     def shown_in(self, table: str) -> list[str]:
-        """Experiments that a table or one of its figures shows."""
+        """Return the experiments that a table or one of its figures shows."""
         spec = self.tables[table]
-        shown = [spec.experiments, *(self.figures[name].experiments for name in spec.figures)]
-        shown.append([spec.map.experiment] if spec.map else [])
-        return list(dict.fromkeys(experiment for part in shown for experiment in part))
+        parts = [spec.experiments, *(self.figures[name].experiments for name in spec.figures)]
+        parts.append([spec.map.experiment] if spec.map else [])
+        return list(dict.fromkeys(experiment for part in parts for experiment in part))
 
 
 def _filled(text: str, labels: dict[str, str]) -> str:
-    """A text with the labels of the method and of the views where it says so."""
+    """Return a text with the labels of the method and of the views in their places."""
     for name, label in labels.items():
         text = text.replace(f"{{{name}}}", label)
     return text

@@ -1,9 +1,9 @@
-"""What params.yaml says of tables, suites of them, and figures."""
+"""Tables, suites of them, and figures in params.yaml."""
 
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -47,17 +47,17 @@ TRAINING = ("step", "epoch")  # columns of the learning curve that a figure may 
 
 
 def column(metric: str, readout: Readout) -> str:
-    """What a table calls a metric by a readout."""
+    """Return the name of a column: a metric by a readout."""
     return metric if readout == "own" else f"{metric}, class {readout}"
 
 
-def _listed(text: Any) -> Any:
-    """The names in a text, as DVC writes each list with an item per line."""
+def _listed(text: object) -> object:
+    """Return the names in a text, as DVC writes each list with an item per line."""
     return re.split(r",\s+", text) if isinstance(text, str) else text
 
 
-def _labelled(methods: Any) -> Any:
-    """Methods by label, which is their name where there is just a list of them."""
+def _labelled(methods: object) -> object:
+    """Return methods by label, which is their name where there is just a list of them."""
     names = _listed(methods)
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         return names  # the schema reports what is wrong
@@ -90,7 +90,7 @@ class Cited(Strict):
     )
 
     def rows(self) -> dict[str, Published]:
-        """The published row of each label."""
+        """Return the published row of each label."""
         columns = self.model_dump(exclude={"methods"})
         return {
             label: Published(method=method, **columns) for label, method in self.methods.items()
@@ -123,7 +123,7 @@ class Table(Strict):
     cited: Cited | None = Field(None, description="Published rows that nothing here reproduces.")
 
     def drawn(self, name: str, named: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
-        """Figures below the table: their files in results/figures/, and what they show.
+        """Return the figures below the table: files in results/figures/, and captions.
 
         Args:
             name: Key of the table.
@@ -152,8 +152,8 @@ class Table(Strict):
             raise ValueError("readout: of intra-modal retrieval there is own alone")
         for metric in self.metrics:
             if metric not in INTRA_MODAL:
-                known = ", ".join(INTRA_MODAL)
-                raise ValueError(f"metrics: intra-modal retrieval has no {metric}, but {known}")
+                allowed = ", ".join(INTRA_MODAL)
+                raise ValueError(f"metrics: intra-modal retrieval has no {metric}, but {allowed}")
         return self
 
 

@@ -1,4 +1,4 @@
-"""What YAML allows and params.yaml must not hold: lost without a word, or no plain data."""
+"""Refusal of YAML that would lose values without a message, or is no plain data."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -79,7 +79,7 @@ def _refuse_repeats(path: Path, root: yaml.Node | None) -> None:
             todo += node.value
 
 
-def refuse_other_types(value: Any, where: str = "") -> None:
+def refuse_other_types(value: object, where: str = "") -> None:
     """Check that a value is plain data: YAML has dates, bytes, and keys of any type too.
 
     Args:

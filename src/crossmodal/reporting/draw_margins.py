@@ -16,8 +16,9 @@ AVERAGES = ("epoch", "alpha", "margin")  # over all triplets
 
 
 def draw_margins(spec: Margins, output: Path, inputs: list[Path]) -> Points:
-    """Draw the mean margin of all triplets beside alpha(t), and then, for the triplets whose anchor
-    is of a category, the mean margin by the category of the negative.
+    """Draw the mean margin of all triplets beside alpha(t), then of each pair of categories.
+
+    There is a panel for each category of the anchor, with a line for each of the negative.
 
     Args:
         spec: Title of the figure.

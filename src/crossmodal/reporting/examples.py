@@ -34,7 +34,7 @@ class Example:
 def draw_examples(
     queries: Pool, gallery: Pool, score_rows: ScoreRows, by_label: bool, seed: int
 ) -> dict[str, list[Example]]:
-    """Some queries at random, and the failures: those whose first relevant document comes last.
+    """Draw queries at random, and failures, whose first relevant document comes last.
 
     Args:
         queries: What is asked.
@@ -92,7 +92,7 @@ def retrieve(
 
 
 def chance(queries: Pool, gallery: Pool, by_label: bool) -> float:
-    """Share of the gallery that is relevant to a query, on average: how often chance is right."""
+    """Return the share of the gallery that is relevant to a query, on average."""
     relevance = shares_label if by_label else same_item
 
     def measure(rows: slice) -> dict[str, np.ndarray]:

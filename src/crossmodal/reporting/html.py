@@ -29,7 +29,7 @@ class Showing:
             self.texts.setdefault(caption.item, []).append(escape(caption.text))
 
     def row(self, modality: str, id: str) -> str:
-        """A row as HTML: its picture, text or player, and its labels.
+        """Return a row as HTML: its picture, text or player, and its labels.
 
         What the dataset does not have, as where the authors published features alone, is shown by
         its id.
@@ -46,18 +46,18 @@ class Showing:
         text = escape(caption.text) if caption else "<br>".join(self.texts.get(id, []))
         content = text or escape(id)
         if modality == "image":
-            said = self.texts.get(item.id, [""])[0] or escape(", ".join(item.labels) or id)
-            content = self._picture(item.image, said) if item.image else escape(id)
+            alternative = self.texts.get(item.id, [""])[0] or escape(", ".join(item.labels) or id)
+            content = self._picture(item.image, alternative) if item.image else escape(id)
         elif modality == "speech" and caption and caption.audio:
             content = f"{self._player(caption.audio)}<br>{text}"
         labels = escape(", ".join(item.labels))
         return f"<div>{content}</div><small>{labels}</small>"
 
-    def _picture(self, member: str, said: str) -> str:
+    def _picture(self, member: str, alternative: str) -> str:
         image, stream = read_image(self.dataset.read(member), member), io.BytesIO()
         image.thumbnail((SIDE, SIDE))
         image.save(stream, "JPEG", quality=80)
-        return f'<img alt="{said}" src="{_inline("image/jpeg", stream)}">'
+        return f'<img alt="{alternative}" src="{_inline("image/jpeg", stream)}">'
 
     def _player(self, member: str) -> str:
         samples, stream = read_speech(self.dataset.read(member), member), io.BytesIO()
@@ -66,5 +66,5 @@ class Showing:
 
 
 def _inline(kind: str, stream: io.BytesIO) -> str:
-    """The content as an address."""
+    """Return the content as an address."""
     return f"data:{kind};base64,{base64.b64encode(stream.getvalue()).decode()}"

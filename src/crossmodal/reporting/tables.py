@@ -41,7 +41,7 @@ def to_markdown(
     remarks: Sequence[str] = (),
     figures: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
-    """The table as Markdown, one part per direction, and its figures.
+    """Return the table as Markdown, one part per direction, and its figures.
 
     Args:
         table: What it shows.
@@ -57,7 +57,7 @@ def to_markdown(
         rule = ["---"] + ["---:"] * (len(lines[0]) - 1)
         body = "\n".join(f"| {' | '.join(line)} |" for line in [lines[0], rule, *lines[1:]])
         parts.append(f"**{escape(direction)}**\n\n{body}")
-    parts += [f"![{said}](../figures/{file}.svg)" for file, said in figures.items()]
+    parts += [f"![{caption}](../figures/{file}.svg)" for file, caption in figures.items()]
     return "\n\n".join(parts) + "\n"
 
 
@@ -90,20 +90,20 @@ def _lines(rows: list[Row], direction: str) -> list[list[str]]:
     """Return one direction; columns for published numbers only where there are any."""
     rows = [row for row in rows if any(d == direction for d, _ in row.cells)]
     metrics = list(dict.fromkeys(m for row in rows for d, m in row.cells if d == direction))
-    known = [m for m in metrics if any(_published(row, direction, m) is not None for row in rows)]
+    cited = [m for m in metrics if any(_published(r, direction, m) is not None for r in rows)]
     header = ["", "seeds"]
     for m in metrics:
-        header += [f"{m} published", f"{m} reproduced", "difference"] if m in known else [m]
+        header += [f"{m} published", f"{m} reproduced", "difference"] if m in cited else [m]
     lines = [header]
     bold = {m: best(rows, (direction, m)) for m in metrics}
     for row in rows:
         cells = {m: row.cells.get((direction, m), Cell(m, None, [])) for m in metrics}
         lines.append([row.label, row.seeds()])
         for m, cell in cells.items():
-            shown = cell.show_reproduced()
-            shown = f"**{shown}**" if row.experiment in bold[m] else shown
-            around = [cell.show(cell.published), shown, cell.show(cell.difference, "+")]
-            lines[-1] += around if m in known else [shown]
+            text = cell.show_reproduced()
+            text = f"**{text}**" if row.experiment in bold[m] else text
+            around = [cell.show(cell.published), text, cell.show(cell.difference, "+")]
+            lines[-1] += around if m in cited else [text]
     return lines
 
 
@@ -149,7 +149,7 @@ def _published(row: Row, direction: str, metric: str) -> float | None:
 
 
 def to_csv(name: str, rows: list[Row]) -> list[list[object]]:
-    """The table as rows of CSV with `COLUMNS`, one number per line; empty where there is none."""
+    """Return the table as rows of CSV with `COLUMNS`, a number per line, empty if missing."""
     return [
         [
             name,

@@ -16,7 +16,7 @@ LARGEST = 1_000_000  # number of items or seeds above which none is named
 
 @dataclass(frozen=True)
 class Verdict:
-    """What our runs say of a claim on one dataset.
+    """Verdict of our runs on a claim on one dataset.
 
     Args:
         word: One of `WORDS`.
@@ -73,7 +73,6 @@ def _excludes_zero(interval: tuple[float, float]) -> bool:
 
 def _needed(difference: Difference, items: int) -> str:
     """Return how many items, or else seeds, or else both, would tell the same difference from 0."""
-
     seeds = difference.count
 
     def tells(own_items: int, own_seeds: int) -> bool:

@@ -52,12 +52,12 @@ def _get(source: Source, name: str, output: Path, sources: Collection[Source]) -
 
 
 def missing(sources: Iterable[Source], raw: Path) -> list[Source]:
-    """The published files that are not in a dataset's folder `raw`."""
+    """Return the published files that are not in a dataset's folder `raw`."""
     return [source for source in sources if not (raw / source.file).exists()]
 
 
 def instructions(sources: Iterable[Source], raw: Path) -> str:
-    """What to get by hand, where, and which folder to put it in: one line per file."""
+    """Return the files to get by hand, their sources and their folder, a line per file."""
     lines = [
         f"Put into {raw}, or into <mirror>/{raw.name} with {MIRROR} naming <mirror>:",
         *(f"  {s.file}{f' ({decimal(s.bytes)})' if s.bytes else ''}: {s.help}" for s in sources),
@@ -68,6 +68,6 @@ def instructions(sources: Iterable[Source], raw: Path) -> str:
 def _clear_archives(sources: Collection[Source], folder: Path) -> None:
     """Remove the kept files of which nothing more is needed."""
     wanted = {folder_of(url) for source in missing(sources, folder) for url in source.urls}
-    known = {folder_of(url) for source in sources for url in source.urls}
-    for done in known - wanted:
+    folders = {folder_of(url) for source in sources for url in source.urls}
+    for done in folders - wanted:
         shutil.rmtree(done, ignore_errors=True)

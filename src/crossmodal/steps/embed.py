@@ -33,7 +33,7 @@ def embed(spec: EmbedSpec, output: Path, folder: Path, features: Path, model: Pa
 def open_run(
     spec: EmbedSpec, folder: Path, features: Path, model: Path, names: Sequence[str]
 ) -> tuple[Fitted, dict[str, Split], dict[str, str]]:
-    """A fitted method, the named splits as it was fitted on them, and digests of what was read.
+    """Return a fitted method, the named splits as it needs them, and digests of the files.
 
     Args:
         spec: See `embed`.

@@ -71,10 +71,9 @@ def extract(
             _check_shape(where, feature.shape, chunk)
             _save(parts, start, chunk)
         stated = {name: source.meta for name, source in sources.items()}
-        made = provenance(spec.code, read)
         meta = {
             "extractor": non_defaults(spec),
-            "made": made,
+            "made": provenance(spec.code, read),
             "sources": stated,
             **feature.learnt(),
         }
@@ -104,14 +103,14 @@ def _check_alignment(features: Path, sources: dict[str, FeatureFile], ids: list[
 
 
 def _check_shape(where: str, shape: Shape, chunk: np.ndarray | list[np.ndarray]) -> None:
-    """Whether rows are what the feature declares them to be."""
+    """Check that rows have the shape that the feature declares."""
     if isinstance(chunk, list):
-        found = "sequence or files"
+        actual = "sequence or files"
     else:
-        found = "vector" if chunk.ndim == 2 else "maps"
-    if shape not in found:
+        actual = "vector" if chunk.ndim == 2 else "maps"
+    if shape not in actual:
         raise CrossmodalError(
-            f"{where}: its rows are of the shape {found}, but the plug-in declares {shape!r}; "
+            f"{where}: its rows are of the shape {actual}, but the plug-in declares {shape!r}; "
             "set its attribute `shape`"
         )
 
@@ -124,12 +123,12 @@ def _slice(sources: dict[str, FeatureFile], span: slice) -> dict[str, FeatureFil
 
 
 def _part(parts: Path, start: int) -> Path:
-    """File of the chunk that begins at row `start`."""
+    """Return the file of the chunk that begins at row `start`."""
     return parts / f"{start:09d}.npy"
 
 
 def _offsets(parts: Path, start: int) -> Path:
-    """File of the offsets of a chunk of sequences."""
+    """Return the file of the offsets of a chunk of sequences."""
     return parts / f"{start:09d}.offsets"
 
 

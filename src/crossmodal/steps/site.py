@@ -75,17 +75,17 @@ def _claims() -> dict[str, object]:
 
 
 def _table(name: str) -> Path:
-    """Numbers of a table."""
+    """Return the file of a table's numbers."""
     return RESULTS / f"tables/{name}.csv"
 
 
 def _runs(name: str, seeds: list[int]) -> list[Path]:
-    """Metrics of all seeds of an experiment."""
+    """Return the metrics of all seeds of an experiment."""
     return [RESULTS / f"runs/{name}/seed{seed}.json" for seed in seeds]
 
 
 def _curve(kind: str, name: str) -> Path:
-    """A curve of an experiment, averaged over its seeds."""
+    """Return the curve of an experiment, averaged over its seeds."""
     return RESULTS / f"curves/{kind}/{name}.csv"
 
 

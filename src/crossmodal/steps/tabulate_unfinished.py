@@ -30,7 +30,7 @@ def tabulate_unfinished(unfinished: Iterable[Any], failed: Collection[Any]) -> l
         CrossmodalError: If metrics are missing or corrupt.
     """
     waiting = {str(path): job for job in unfinished for path in job.output}
-    made: list[Path] = []
+    outputs: list[Path] = []
     for job in _jobs("tabulate", waiting):
         causes = {run: _cause(run, waiting, failed) for run in job.input.runs if run in waiting}
         if causes and all(causes.values()):
@@ -39,14 +39,14 @@ def tabulate_unfinished(unfinished: Iterable[Any], failed: Collection[Any]) -> l
             output, numbers, latex = map(Path, job.output)
             spec = TabulateSpec.from_json(job.params.spec)
             tabulate(spec.model_copy(update={"failed": reasons}), output, numbers, runs)
-            made += _due(output, numbers, latex)
+            outputs += _due(output, numbers, latex)
     for job in _jobs("merge", waiting):
         tables = [Path(table) for table in job.input.tables]
-        if all(table in made or str(table) not in waiting for table in tables):
+        if all(table in outputs or str(table) not in waiting for table in tables):
             page, metrics = map(Path, job.output)
             merge(page, metrics, tables)
-            made += _due(page, metrics)
-    return made
+            outputs += _due(page, metrics)
+    return outputs
 
 
 def _jobs(rule: str, waiting: dict[str, Any]) -> Iterable[Any]:
@@ -54,7 +54,7 @@ def _jobs(rule: str, waiting: dict[str, Any]) -> Iterable[Any]:
 
 
 def _cause(path: str, waiting: dict[str, Any], failed: Collection[Any]) -> Any:
-    """The failed job for which an output was not made; None if it was not started."""
+    """Return the failed job for which an output is missing; None if it was not started."""
     job = waiting[path]
     if job in failed:
         return job
@@ -63,10 +63,10 @@ def _cause(path: str, waiting: dict[str, Any], failed: Collection[Any]) -> Any:
 
 
 def _reason(job: Any) -> str:
-    """What the log of a failed job says last."""
+    """Return the last error in the log of a failed job."""
     log = Path(job.log[0])
-    said = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
-    return [SILENT, *ERROR.findall(said)][-1]
+    text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
+    return [SILENT, *ERROR.findall(text)][-1]
 
 
 def _due(*outputs: Path) -> tuple[Path, ...]:

@@ -1,6 +1,6 @@
-"""Fit one method with one seed; options that are searched are chosen on the validation split, by
-this seed or by the first one.
+"""Fit one method with one seed.
 
+Options that are searched are chosen on the validation split, by this seed or by the first one.
 Several processes may fit it together, see `crossmodal.training.processes`; the first one writes.
 """
 

@@ -1,1 +1,1 @@
-"""What the rules ask: jobs, code hashes, records and sharing."""
+"""Jobs, code hashes, records and sharing, for the rules."""

@@ -7,13 +7,14 @@ Snakemake writes.
 
 import base64
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.relative_names import inside
 
+T = TypeVar("T")
 CARRIER = ".records.json"
 PART = 254  # characters of a name that Snakemake puts into one part of a path
 Time = Annotated[float, Field(ge=0, lt=1 << 33)]  # seconds since 1970, of which files have times
@@ -24,10 +25,10 @@ class Record(BaseModel, extra="allow", strict=True):
 
     endtime: Time
     rule: str | None = Field(None, pattern=r"^\w+$")
-    params: list[Any] | None = None
+    params: list[object] | None = None
     input: list[str] | None = None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return what Snakemake wrote."""
         return self.model_dump(exclude_unset=True)
 
@@ -59,7 +60,7 @@ def read_carrier(path: Path) -> dict[str, Entry]:
     return entries
 
 
-def read_shaped(path: Path, shape: TypeAdapter[Any]) -> Any:
+def read_shaped(path: Path, shape: TypeAdapter[T]) -> T | None:
     """Return the content of a JSON file of a stated shape; None if there is no file.
 
     Raises:
@@ -103,7 +104,6 @@ def is_name(name: str) -> bool:
 
 
 def home(path: Path) -> Path:
-    """Return the folder of the carrier: the file's own, but `dvc plots` reads all files of a folder
-    of curves, so results have one carrier for each kind.
-    """
+    """Return the folder of the carrier: the file's own, of results that of their kind."""
+    # `dvc plots` reads all files of a folder of curves
     return path.parents[-3] if path.parts[:1] == ("results",) and path.parts[2:] else path.parent

@@ -22,11 +22,11 @@ def code(*modules: str) -> str:
     Args:
         modules: Full names, for example 'crossmodal.steps.train'.
     """
-    found, todo = set(), set(modules)
+    hashed, todo = set(), set(modules)
     while todo:
-        found |= todo
-        todo = {imported for name in todo for imported in _read(name)[1]} - found
-    hashes = (f"{name} {_read(name)[0]}\n" for name in sorted(found))
+        hashed |= todo
+        todo = {imported for name in todo for imported in _read(name)[1]} - hashed
+    hashes = (f"{name} {_read(name)[0]}\n" for name in sorted(hashed))
     return hashlib.sha256("".join(hashes).encode()).hexdigest()[:16]
 
 

@@ -91,18 +91,18 @@ class Drawings:
 
     def _map(self, table: str) -> Drawn:
         """Return the map of a table's experiment, from its embeddings and labels."""
-        shown = self.params.tables[table].map
-        if not shown:
+        entry = self.params.tables[table].map
+        if not entry:
             raise CrossmodalError(f"params.yaml: tables.{table}: has no `map`")
-        spec = self.params.experiments[shown.experiment]
+        spec = self.params.experiments[entry.experiment]
         drawing = Map(
-            title=self._title(shown.experiment),
-            labels=shown.labels,
+            title=self._title(entry.experiment),
+            labels=entry.labels,
             relevance=spec.relevance,
             classes=spec.changes.classes if spec.changes else [],
         )
-        inputs = [self._embeddings(shown.experiment), f"data/prepared/{spec.dataset}/items.csv"]
-        return Drawn("Maps", drawing, inputs, shown.experiment)
+        inputs = [self._embeddings(entry.experiment), f"data/prepared/{spec.dataset}/items.csv"]
+        return Drawn("Maps", drawing, inputs, entry.experiment)
 
     def _curves(self, name: str, curve: str) -> Drawn:
         """Return curves of all experiments of a table, with the labels of their datasets."""

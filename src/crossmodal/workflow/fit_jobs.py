@@ -1,4 +1,4 @@
-"""What the rules ask of params.yaml up to embeddings: each job's files, and what it depends on."""
+"""Jobs up to embeddings: the files of each, and all that it depends on."""
 
 from pathlib import Path
 from typing import Protocol
@@ -41,8 +41,10 @@ class Wildcards(Protocol):
 
 
 class FitJobs:
-    """The jobs up to embeddings. A method with a rule's name gives what a job of it depends on, as
-    JSON: its options, and `code`, the hash of all code that it runs.
+    """Jobs up to embeddings.
+
+    A method with a rule's name returns the specification of a job as JSON: its options, and `code`,
+    the hash of all code that it runs.
 
     Args:
         params: The checked params.yaml.
@@ -53,26 +55,26 @@ class FitJobs:
         self.suite = params.suites[params.suite]
 
     def experiments(self) -> list[str]:
-        """All experiments that the suite shows."""
-        shown = (e for table in self.suite for e in self.params.shown_in(table))
-        return list(dict.fromkeys(shown))
+        """Return all experiments that the suite shows."""
+        names = (e for table in self.suite for e in self.params.shown_in(table))
+        return list(dict.fromkeys(names))
 
     def datasets(self) -> list[str]:
-        """Datasets of the suite."""
+        """Return the datasets of the suite."""
         return sorted({self._experiment(name).dataset for name in self.experiments()})
 
     # acquire and prepare
 
     def raw_folder(self, wildcards: Wildcards) -> str:
-        """Folder of a dataset's published files; datasets of one plug-in share it."""
+        """Return the folder of a dataset's published files; datasets of one plug-in share it."""
         return self._raw_folder(wildcards.dataset)
 
     def raw_files(self, wildcards: Wildcards) -> list[str]:
-        """Published files of a dataset."""
+        """Return the published files of a dataset."""
         return self._raw_files(wildcards.dataset)
 
     def all_raw_files(self, wildcards: Wildcards) -> list[str]:
-        """Published files of the suite; of a dataset that is prepared, those that are there."""
+        """Return the published files of the suite; of a prepared dataset, those that exist."""
         return [
             path
             for dataset in self.datasets()
@@ -81,11 +83,11 @@ class FitJobs:
         ]
 
     def all_prepared_files(self, wildcards: Wildcards) -> list[str]:
-        """Prepared files of the suite."""
+        """Return the prepared files of the suite."""
         return [f"data/prepared/{dataset}/{file}" for dataset in self.datasets() for file in FILES]
 
     def prepare(self, wildcards: Wildcards) -> str:
-        """Preparing a dataset depends on its options, and on the user's own files."""
+        """Return the specification of preparing: options, and the user's own files."""
         entry = self.params.plugin("datasets", wildcards.dataset)
         # as inputs of the rule, many files of a user would fill records and logs
         files = own_files.content(self.params.dataset_of(wildcards.dataset).files())
@@ -94,17 +96,17 @@ class FitJobs:
     # extract
 
     def all_features(self, wildcards: Wildcards) -> list[str]:
-        """Feature files of the suite."""
+        """Return the feature files of the suite."""
         return [path for name in self.experiments() for path in self._features(name)]
 
     def feature_inputs(self, wildcards: Wildcards) -> list[str]:
-        """Files of the prepared dataset that a feature reads, and features it is computed from."""
+        """Return files of the prepared dataset that a feature reads, and its source features."""
         facts, dataset = self.params.feature_of(wildcards.feature), wildcards.dataset
         prepared = [f"data/prepared/{dataset}/{name}" for name in facts.reads]
         return prepared + [f"features/{dataset}/{name}.h5" for name in facts.of]
 
     def feature_weights(self, wildcards: Wildcards) -> list[str]:
-        """Weights of the network that a feature needs.
+        """Return the weights of the network that a feature needs.
 
         Raises:
             CrossmodalError: If the feature is not there, nor are packages that it needs.
@@ -115,15 +117,15 @@ class FitJobs:
         return _weights(self.params.feature_of(name).weights)
 
     def feature_threads(self, wildcards: Wildcards) -> int:
-        """Threads that a feature's extraction makes use of."""
+        """Return the threads that a feature's extraction makes use of."""
         return self.params.feature_of(wildcards.feature).threads
 
     def feature_gpu(self, wildcards: Wildcards) -> int:
-        """GPUs that a feature's extraction makes use of."""
+        """Return GPUs that a feature's extraction makes use of."""
         return int(self.params.feature_of(wildcards.feature).gpu)
 
     def extract(self, wildcards: Wildcards) -> str:
-        """Extraction depends on the feature's options, of texts also on their language."""
+        """Return the specification of an extraction: options, and the language of texts."""
         entry = self.params.plugin("features", wildcards.feature)
         arithmetic = self._arithmetic(self.feature_gpu(wildcards))
         spec = ExtractSpec.model_validate(
@@ -134,33 +136,33 @@ class FitJobs:
     # train
 
     def dataset(self, wildcards: Wildcards) -> str:
-        """Dataset of an experiment."""
+        """Return the dataset of an experiment."""
         return self._experiment(wildcards.experiment).dataset
 
     def labels_and_splits(self, wildcards: Wildcards) -> list[str]:
-        """Files of an experiment's dataset that say what is relevant, and in which split."""
+        """Return the files that state the labels and splits of an experiment's dataset."""
         return self._prepared(wildcards.experiment, "items.csv", "splits.csv")
 
     def features(self, wildcards: Wildcards) -> list[str]:
-        """Feature files of an experiment's views."""
+        """Return the feature files of an experiment's views."""
         return self._features(wildcards.experiment)
 
     def searched(self, wildcards: Wildcards) -> list[str]:
-        """Facts of the fit whose search chose the options of this one."""
+        """Return the facts of the fit whose search chose the options of this one."""
         if wildcards.seed == "0" or not self.params.fit(wildcards.experiment).searched_by:
             return []
         return [f"models/{wildcards.experiment}/seed0/model.json"]
 
     def weights(self, wildcards: Wildcards) -> list[str]:
-        """Weights that an experiment's method begins with."""
+        """Return the weights that an experiment's method begins with."""
         return _weights(self.params.weights_of(wildcards.experiment))
 
     def gpu(self, wildcards: Wildcards) -> int:
-        """GPUs that an experiment's method makes use of."""
+        """Return GPUs that an experiment's method makes use of."""
         return int(self.params.uses_gpu(wildcards.experiment))
 
     def train(self, wildcards: Wildcards) -> str:
-        """A fit depends on the method's options, and on what it learns from."""
+        """Return the specification of a fit: the method's options, and its data."""
         return self._train(wildcards.experiment)
 
     def fit_of(self, experiment: str) -> str:
@@ -168,11 +170,11 @@ class FitJobs:
         return digest(self._train(experiment))
 
     def embed(self, wildcards: Wildcards) -> str:
-        """Embedding depends on the fit, and on what is embedded."""
+        """Return the specification of embedding: the fit, and its data."""
         return self._embedded("embed", wildcards)
 
     def all_embeddings(self, wildcards: Wildcards) -> list[str]:
-        """Embeddings of the suite."""
+        """Return the embeddings of the suite."""
         return self._seeds("embeddings/{}/seed{}.h5", self.experiments())
 
     def _experiment(self, name: str) -> Experiment:
@@ -203,7 +205,7 @@ class FitJobs:
         return [f"features/{spec.dataset}/{name}.h5" for name in spec.views.values()]
 
     def _seeds(self, path: str, experiments: list[str]) -> list[str]:
-        """A path for each seed of each experiment."""
+        """Return a path for each seed of each experiment."""
         return [path.format(e, seed) for e in experiments for seed in self.params.seeds_of(e)]
 
     def _embedded(self, step: str, wildcards: Wildcards) -> str:

@@ -53,7 +53,7 @@ class Cost(BaseModel, frozen=True, extra="forbid"):
 
     @property
     def is_measured(self) -> bool:
-        """Whether the job was run at this size."""
+        """True if the job was run at this size."""
         return self.origin in ("run here", "measured")
 
 

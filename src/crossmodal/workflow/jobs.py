@@ -1,4 +1,4 @@
-"""What the rules ask of params.yaml: each job's files, and what it depends on."""
+"""Jobs of the workflow: the files of each, and all that it depends on."""
 
 from crossmodal.config.claims import read_claims
 from crossmodal.config.deviations import sections_of
@@ -24,28 +24,28 @@ class Jobs(FitJobs):
     """All jobs of the workflow; here those that evaluate embeddings and show results."""
 
     def evaluate(self, wildcards: Wildcards) -> str:
-        """Metrics depend on the fit whose embeddings they are of."""
+        """Return the specification of metrics: the fit whose embeddings they are of."""
         return self._scored("evaluate", wildcards)
 
     def evaluate_posteriors(self, wildcards: Wildcards) -> str:
-        """As embedding, which it begins with."""
+        """Return the specification of metrics by posteriors: as of embedding."""
         return self._embedded("evaluate_posteriors", wildcards)
 
     def evaluate_intra_modal(self, wildcards: Wildcards) -> str:
-        """Metrics depend on the fit whose embeddings they are of."""
+        """Return the specification of metrics: the fit whose embeddings they are of."""
         return self._scored("evaluate_intra_modal", wildcards)
 
     def shown_files(self, wildcards: Wildcards) -> list[str]:
-        """What a page of examples shows: texts and media of an experiment's dataset."""
+        """Return the texts and media of an experiment's dataset, for a page of examples."""
         files = ("items.csv", "captions.csv", "media.zip")
         return self._prepared(wildcards.experiment, *files)
 
     def shown_embeddings(self, wildcards: Wildcards) -> list[str]:
-        """What a page of examples is drawn from: an experiment, and perhaps one beside it."""
+        """Return the embeddings for a page of examples, of one experiment or of two."""
         return [f"embeddings/{name}/seed0.h5" for name in self._beside(wildcards.experiment)]
 
     def show_examples(self, wildcards: Wildcards) -> str:
-        """A page of examples says of which experiments and dataset, and what is relevant."""
+        """Return the specification of a page of examples."""
         name = wildcards.experiment
         experiment = self._experiment(name)
         spec = ExamplesSpec(
@@ -57,19 +57,19 @@ class Jobs(FitJobs):
         return job_spec("show_examples", spec, f"methods.{self.params.fit(name).plugin}")
 
     def runs(self, wildcards: Wildcards) -> list[str]:
-        """Metrics of all seeds of an experiment."""
+        """Return the metrics of all seeds of an experiment."""
         return self.runs_of([wildcards.experiment])
 
     def training_logs(self, wildcards: Wildcards) -> list[str]:
-        """Learning curves of all seeds of an experiment."""
+        """Return the learning curves of all seeds of an experiment."""
         return self._seeds("models/{}/seed{}/curve.csv", [wildcards.experiment])
 
     def average_curves(self, wildcards: Wildcards) -> str:
-        """Averaging depends on the fits alone."""
+        """Return the specification of averaging: the fits alone."""
         return job_spec("average_curves", EvaluateSpec(fit=self.fit_of(wildcards.experiment)))
 
     def table_runs(self, wildcards: Wildcards) -> list[str]:
-        """Metrics of all runs that a table shows."""
+        """Return the metrics of all runs that a table shows."""
         table = self.params.tables[wildcards.table]
         runs = self.runs_of(table.experiments, RUNS[table.retrieval])
         if "posteriors" in table.readout:
@@ -81,12 +81,12 @@ class Jobs(FitJobs):
         return _queries_of(self.table_runs(wildcards))
 
     def table_figures(self, wildcards: Wildcards) -> list[str]:
-        """Figures below a table."""
+        """Return the figures below a table."""
         names = self.params.tables[wildcards.table].drawn(wildcards.table)
         return [f"results/figures/{name}.svg" for name in names]
 
     def tabulate(self, wildcards: Wildcards) -> str:
-        """A table depends on all that params.yaml says of it and of what it shows."""
+        """Return the specification of a table, with the settings of its experiments."""
         table = self.params.tables[wildcards.table]
         datasets = sorted({self._experiment(name).dataset for name in table.experiments})
         departures = {name: self.params.dataset_of(name).departure() for name in datasets}
@@ -100,7 +100,7 @@ class Jobs(FitJobs):
         return job_spec("tabulate", spec)
 
     def merge(self, wildcards: Wildcards) -> str:
-        """Merging depends on nothing but its inputs."""
+        """Return the specification of merging, which depends on nothing but its inputs."""
         return job_spec("merge", Spec())
 
     def claim_runs(self, wildcards: Wildcards) -> list[str]:
@@ -128,7 +128,7 @@ class Jobs(FitJobs):
         return [name for name in self.shown() if name in named]
 
     def site_inputs(self, wildcards: Wildcards) -> list[str]:
-        """What the site of the suite shows: claims, numbers, metrics, curves and examples."""
+        """Return the claims, numbers, metrics, curves and examples on the site of the suite."""
         names = self.shown()
         return [
             "results/tables/claims.csv",
@@ -140,7 +140,7 @@ class Jobs(FitJobs):
         ]
 
     def site(self, wildcards: Wildcards) -> str:
-        """The site depends on all that it says of tables and experiments."""
+        """Return the specification of the site."""
         spec = SiteSpec(
             suite=self.params.suite,
             tables={name: self._table_on_site(name) for name in self.suite},
@@ -149,7 +149,7 @@ class Jobs(FitJobs):
         return job_spec("site", spec)
 
     def shown(self) -> list[str]:
-        """Experiments in the tables of the suite."""
+        """Return the experiments in the tables of the suite."""
         names = (name for table in self.suite for name in self.params.tables[table].experiments)
         return list(dict.fromkeys(names))
 
@@ -178,7 +178,7 @@ class Jobs(FitJobs):
         )
 
     def _beside(self, name: str) -> list[str]:
-        """An experiment, and the one whose results are shown beside its own, if there is one."""
+        """Return an experiment, and the one beside it if there is one."""
         return [name, *filter(None, [self._experiment(name).beside])]
 
     def _scored(self, step: str, wildcards: Wildcards) -> str:

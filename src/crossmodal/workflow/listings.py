@@ -78,9 +78,7 @@ def _files(content: bytes, name: str) -> list[File]:
 
 
 def wrong_files(folder: Path, files: list[File]) -> list[str]:
-    """Return files, and their objects, that differ from a listing; remove corrupt copies of the
-    cache.
-    """
+    """Return files that differ from a listing; remove corrupt copies of the cache."""
     wrong = []
     for file in files:
         path = folder / file.relpath
@@ -93,7 +91,7 @@ def wrong_files(folder: Path, files: list[File]) -> list[str]:
 
 
 def _cached(name: str) -> Path:
-    """An object of DVC's cache."""
+    """Return the path of an object in DVC's cache."""
     from dvc.exceptions import NotDvcRepoError
     from dvc.repo import Repo
 

@@ -18,11 +18,11 @@ def content(files: Iterable[Path]) -> str:
     Raises:
         CrossmodalError: If this user may not read a file.
     """
-    kept = _read()
-    seen = {str(path): _look(path, kept.get(str(path))) for path in files}
-    if not seen.items() <= kept.items():
+    digests = _read()
+    seen = {str(path): _look(path, digests.get(str(path))) for path in files}
+    if not seen.items() <= digests.items():
         with suppress(OSError):  # in a folder of somebody else, all are read each time
-            write_text(KEPT, json.dumps(kept | seen))
+            write_text(KEPT, json.dumps(digests | seen))
     return digest(*((name, sha) for name, (*_, sha) in seen.items()))
 
 

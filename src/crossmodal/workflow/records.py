@@ -39,8 +39,9 @@ TIMES = TypeAdapter(dict[str, int])
 
 
 def take_over() -> None:
-    """Adopt the records that DVC brought, restore those that a power cut emptied, and give their
-    files the recorded times.
+    """Adopt the records that DVC brought, and restore those that a power cut emptied.
+
+    Their files get the recorded times.
 
     Raises:
         CrossmodalError: If a file is not the one that its record describes, or records name
@@ -86,14 +87,14 @@ def doubt(is_output: Callable[[str], bool]) -> list[Path]:
         The files.
     """
     readable = (name for name in _names(STORE) if _stored(name))
-    known = {*map(described, readable), *map(described, _names(UNFINISHED))}
-    made = (path for folder in OUTPUTS for path in _files(Path(folder)))
+    recorded = {*map(described, readable), *map(described, _names(UNFINISHED))}
+    outputs = (path for folder in OUTPUTS for path in _files(Path(folder)))
     unknown = [
         path
-        for path in made
+        for path in outputs
         if path.name != CARRIER
         and not path.is_relative_to(RAW)
-        and path not in known
+        and path not in recorded
         and is_output(str(path))
     ]
     UNFINISHED.mkdir(parents=True, exist_ok=True)  # or Snakemake takes the records for old ones
@@ -135,15 +136,15 @@ def verified(paths: Iterable[Path]) -> dict[str, str]:
     Raises:
         CrossmodalError: If a file is another one, whatever its time says.
     """
-    found = {path: sha256(path) for path in dict.fromkeys(paths) if path.is_file()}
-    carried = {folder: read_carrier(folder / CARRIER) for folder in {*map(home, found)}}
-    recorded = {path: _recorded(path, carried[home(path)]) for path in found}
-    _refuse([path for path, digest in found.items() if recorded[path] not in (None, digest)])
-    return {str(path): digest for path, digest in found.items()}
+    digests = {path: sha256(path) for path in dict.fromkeys(paths) if path.is_file()}
+    carried = {folder: read_carrier(folder / CARRIER) for folder in {*map(home, digests)}}
+    recorded = {path: _recorded(path, carried[home(path)]) for path in digests}
+    _refuse([path for path, digest in digests.items() if recorded[path] not in (None, digest)])
+    return {str(path): digest for path, digest in digests.items()}
 
 
 def _recorded(path: Path, carried: dict[str, Entry]) -> str | None:
-    """SHA-256 of an output, unless it was made anew since the records were carried."""
+    """Return the SHA-256 of an output, unless it is newer than the carried records."""
     name = name_of(path)
     entry = carried.get(name)
     return entry.sha256 if entry and _stored(name) in (None, entry.record) else None
@@ -179,22 +180,20 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _names(store: Path) -> list[str]:
-    """Names of the records in a store, without what killed processes left there."""
+    """Return the names of the records in a store, without remains of killed processes."""
     names = (path.relative_to(store).as_posix() for path in _files(store))
     return [name for name in names if is_name(name)]
 
 
 def _entry(name: str, record: Record, before: Entry | None) -> Entry:
-    """A record with the checksum of its file, which is read only if the record is new."""
+    """Return a record with the checksum of its file, which is read if the record is new."""
     if before and before.record == record:
         return before
     return Entry(record=record, sha256=sha256(described(name)))
 
 
 def _is_current(path: Path, record: Record) -> bool:
-    """Whether a file, and a link to it, has the time of its record; a missing file counts as
-    current.
-    """
+    """Return whether a file, and a link to it, has the time of its record, or is missing."""
     # another clone that shares DVC's cache may have set the target's time, and not this link's
     return not path.exists() or all(
         abs(status.st_mtime - record.endtime) < CLOCK for status in (path.stat(), path.lstat())
@@ -217,13 +216,13 @@ def _stored(name: str) -> Record | None:
 
 
 def _carriers() -> dict[str, int]:
-    """Time of every carrier, by its path."""
-    found = (path for folder in OUTPUTS for path in find(Path(folder), CARRIER))
-    return {str(path): path.stat().st_mtime_ns for path in found}
+    """Return the time of every carrier, by its path."""
+    paths = (path for folder in OUTPUTS for path in find(Path(folder), CARRIER))
+    return {str(path): path.stat().st_mtime_ns for path in paths}
 
 
 def _seen() -> dict[str, int]:
-    """The carriers that were taken over or written here."""
+    """Return the carriers that were adopted or written here."""
     return read_shaped(SEEN, TIMES) or {}
 
 

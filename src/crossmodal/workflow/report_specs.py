@@ -1,6 +1,6 @@
 """Specifications of jobs that show results: pages of examples, tables, figures and the site."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, PlainSerializer
 
@@ -11,7 +11,7 @@ from crossmodal.plugin import Strict
 from crossmodal.workflow.specs import EvaluateSpec, Spec
 
 
-def _shown(experiments: dict[str, Experiment]) -> dict[str, Any]:
+def _shown(experiments: dict[str, Experiment]) -> dict[str, object]:
     return {name: spec.model_dump(exclude={"gpus"}) for name, spec in experiments.items()}
 
 

@@ -2,16 +2,15 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from crossmodal.config.params import Params
+from crossmodal.workflow.fit_jobs import Wildcards
 from crossmodal.workflow.job_costs import Cost, Costs
 
 SNAKEMAKE_MB = 500  # a cluster starts it twice for each job
 MARGIN, PATIENCE = 1.3, 4  # of the expected memory and time
 SHORTEST, DAY = 30, 1440  # minutes
 
-Wildcards = Any  # of Snakemake
 Request = Callable[[Wildcards, Sequence[str], int], int]
 
 

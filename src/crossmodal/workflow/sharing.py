@@ -1,4 +1,4 @@
-"""What a team shares: which files DVC may version, and `dvc pull` with checksum verification."""
+"""Files that DVC may version, and `dvc pull` with checksum verification."""
 
 import subprocess
 import sys
@@ -53,13 +53,13 @@ class Stage(BaseModel):
 
 
 class Lock(BaseModel):
-    """What is read of dvc.lock."""
+    """Content of dvc.lock, as far as it is read."""
 
     stages: dict[str, Stage]
 
 
 def ignored(params: Params, before: str = "") -> str:
-    """Content of .dvcignore: what params.yaml does not name is closed, whatever it was.
+    """Return the content of .dvcignore, which excludes all that params.yaml does not name.
 
     A prepared dataset's texts and media are raw data, and so are features from which they can be
     recovered; pages of examples show them. Its ids, labels and splits are not. What has a broken
@@ -89,7 +89,7 @@ def ignored(params: Params, before: str = "") -> str:
 
 
 def _closed_models(params: Params, before: str) -> list[str]:
-    """Models and embeddings that may not be shared; experiments without a name any more, too."""
+    """Return models and embeddings that may not be shared, those without a name too."""
     dropped = [
         line
         for line in before.splitlines()

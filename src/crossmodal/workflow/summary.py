@@ -1,4 +1,4 @@
-"""What a run of the workflow says when it ends."""
+"""Summary of a run of the workflow."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -8,7 +8,7 @@ SHOWN = "results/"
 
 
 def summary(ran: Iterable[str], jobs: int, seconds: float, targets: Sequence[str]) -> str:
-    """What ran, what was there already, how long it took, and where to look.
+    """Return what ran, what was there already, the time, and the results to look at.
 
     Args:
         ran: Rule of each job that ran.
@@ -21,6 +21,6 @@ def summary(ran: Iterable[str], jobs: int, seconds: float, targets: Sequence[str
     parts = ", ".join(f"{count} {rule}" for rule, count in rules.items())
     lines = [f"jobs run in {timedelta(seconds=round(seconds))}: {parts or 'none'}"]
     lines[0] += f"; done already: {there}" if there else ""
-    if found := [target for target in targets if target.startswith(SHOWN)]:
-        lines.append(f"look at {', '.join(found[:5])}{' ...' * (len(found) > 5)}")
+    if results := [target for target in targets if target.startswith(SHOWN)]:
+        lines.append(f"look at {', '.join(results[:5])}{' ...' * (len(results) > 5)}")
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""What Snakemake is asked for: a name in it that params.yaml does not have is a typing error."""
+"""Targets of Snakemake: a name that params.yaml does not have is a typing error."""
 
 from collections.abc import Iterable
 from pathlib import PurePath
@@ -27,8 +27,8 @@ def refuse_unknown(targets: Iterable[str], params: Params) -> None:
         for folder, section in NAMED.items():
             path = PurePath(target)
             further = {"all", "claims"} if section == "tables" else set()
-            known = {*getattr(params, section)} | further
+            names = {*getattr(params, section)} | further
             if path.is_relative_to(folder) and path != PurePath(folder):
                 name = path.relative_to(folder).parts[0].partition(".")[0]
-                if name not in known:
-                    raise CrossmodalError(f"{target}: {section}: {unknown(name, known)}")
+                if name not in names:
+                    raise CrossmodalError(f"{target}: {section}: {unknown(name, names)}")
