@@ -17,6 +17,7 @@ class Connection(H11Protocol):
 
     _deadline: TimerHandle | None = None
 
+    # as uvicorn narrows the argument
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         """Wait for the headers of the first request."""
         super().connection_made(transport)
