@@ -221,7 +221,7 @@ def metrics(project: Project) -> dict:
 def kill_when(project: Project, arrived: Callable[[Path], bool], *command: str) -> None:
     """Start a command, and kill it with all its jobs when something has arrived."""
     process = project.start(*command)
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 600
     while not arrived(project.folder):
         assert process.poll() is None, process.communicate()[0]
         assert time.monotonic() < deadline, "nothing arrived"

@@ -106,16 +106,18 @@ def test_a_seed_more_fits_only_that_seed(project):
     assert project.jobs() == ONE_RUN
 
 
-def test_further_metrics_are_measured_where_shown(project):
+def test_intra_modal_retrieval_is_measured_where_shown(project):
     params = project.params()
-    small = params["tables"]["small"]
-    intra = {"retrieval": "intra-modal", "experiments": ["cca"], "figures": []}
-    params["tables"]["intra"] = small | intra
-    small["readout"] = ["own", "posteriors"]
-    params["suites"]["small"].append("intra")
+    params["tables"]["small"]["retrieval"] = "intra-modal"
     project.write_params(params)
-    further = {"evaluate_intra_modal": 1, "evaluate_posteriors": 3}
-    assert project.jobs() == {**further, "tabulate": 2, "merge": 1}
+    assert project.jobs() == {"evaluate_intra_modal": 3, "tabulate": 1, "merge": 1}
+
+
+def test_class_posteriors_are_measured_where_shown(project):
+    params = project.params()
+    params["tables"]["small"]["readout"] = ["own", "posteriors"]
+    project.write_params(params)
+    assert project.jobs() == {"evaluate_posteriors": 3, "tabulate": 1, "merge": 1}
 
 
 def test_without_any_record_nothing_is_taken_for_up_to_date(project):
