@@ -12,8 +12,10 @@ from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any
 
+from crossmodal.config.fit import Fit
 from crossmodal.config.params import Params
 from crossmodal.io.files import read_json, write_json, write_text
+from crossmodal.models.earlier_options import current_options
 from crossmodal.steps.tabulate import tabulate
 from crossmodal.workflow.jobs import Jobs
 from crossmodal.workflow.report_specs import TabulateSpec
@@ -104,8 +106,15 @@ def _experiment(path: str) -> str:
 
 def _counting(params: Params, experiment: str) -> dict[str, dict[str, Any]]:
     """Kept runs of an experiment of which params.yaml still says the same."""
-    of, before = params.described(experiment), _before(experiment)
-    return {path: run for path, run in before.items() if run["of"] == of}
+    of, fit, before = params.described(experiment), params.fit(experiment), _before(experiment)
+    return {p: run for p, run in before.items() if run["of"] == of and _had_options(run, fit)}
+
+
+def _had_options(run: dict[str, Any], fit: Fit) -> bool:
+    """Whether a run had the method's options of today: the digest leaves out the defaults."""
+    had = current_options(fit.plugin, run["model"]["options"])
+    stated = {name: value for name, value in fit.options.items() if name not in fit.search}
+    return all(had.get(name, value) == value for name, value in stated.items())
 
 
 def _before(experiment: str) -> dict[str, dict[str, Any]]:
