@@ -5,9 +5,10 @@ import re
 import shutil
 import sys
 from copy import deepcopy
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 from typer.main import get_command
@@ -17,6 +18,7 @@ from crossmodal.config import params, plugins
 from crossmodal.config.overlays import read_files
 from crossmodal.io.files import read_json, write_json
 from crossmodal.pretrained.sentence_transformer import OFFICIAL
+from crossmodal.reporting.query_values import QueryValues, write_query_values
 from tests.project_params import CONTENT, PARAMS
 
 ROOT = Path(__file__).parents[1]
@@ -195,17 +197,12 @@ def tables(name):
     return TABLE if name == "scenes" else None
 
 
-def none(name):
-    """No row is of old runs."""
-    return set()
-
-
 def test_a_table_is_quoted_without_its_title_and_figures(quote):
     page = "# A\n<!-- quote scenes -->\nold\n<!-- end of quote -->\nb\n"
     body = TABLE[TABLE.index("Relevant") : TABLE.index("![Map]")]
     expected = f"# A\n<!-- quote scenes -->\n\n{body}<!-- end of quote -->\nb\n"
-    assert quote.quote(page, tables, none) == expected
-    assert quote.quote(expected, tables, none) == expected
+    assert quote.quote(page, tables) == expected
+    assert quote.quote(expected, tables) == expected
 
 
 def test_one_direction_of_a_table_is_quoted(quote):
@@ -213,34 +210,36 @@ def test_one_direction_of_a_table_is_quoted(quote):
     body = TABLE[TABLE.index("Relevant") : TABLE.index("![Map]")]
     one = body[: body.index("**image-to-text**")] + body[body.index("**both**") :]
     expected = f"<!-- quote scenes both -->\n\n{one}<!-- end of quote -->\n"
-    assert quote.quote(page, tables, none) == expected
+    assert quote.quote(page, tables) == expected
 
 
 def test_a_direction_that_a_table_lacks_is_named(quote):
     with pytest.raises(SystemExit, match="scenes has no direction average"):
-        quote.quote("<!-- quote scenes average -->\n<!-- end of quote -->\n", tables, none)
+        quote.quote("<!-- quote scenes average -->\n<!-- end of quote -->\n", tables)
 
 
-def test_a_table_that_was_not_made_stays_as_it_is_quoted(quote):
-    page = "<!-- quote other -->\nold\n<!-- end of quote -->\n"
-    assert quote.quote(page, tables, none) == page
+def test_a_table_without_runs_is_named_in_one_line(quote):
+    page = "<!-- quote other both -->\nold\n<!-- end of quote -->\n"
+    left_out = "<!-- quote other both -->\n\nNo run of `other` is kept.\n\n<!-- end of quote -->\n"
+    assert quote.quote(page, tables) == left_out
+    assert quote.quote(left_out, tables) == left_out
 
 
-def test_single_numbers_are_filled_in(quote):
-    rows = (
-        "| method | table | metric | published | reproduced |\n| --- | --- | --- | ---: | ---: |\n"
-        "| SH | `scenes` | image-to-text {} |\n| SH | `scenes` | both {} |\n"
-        "| SH | `other` | both rsum | 1 | 2 |\n"
-    )
-    page = "<!-- quote rows -->\n" + rows + "<!-- end of quote -->\n"
-    filled = quote.quote(page.format("R@1 | 0 | 0", "rsum | 0 | 0"), tables, none)
-    assert filled == page.format("R@1 | 1.5 | 2.5 ± 0.1", "rsum |  | 99.0")
+def test_listed_tables_are_linked_or_said_to_have_no_run(quote):
+    page = "<!-- quote tables -->\n- `scenes`: old\n- `other`\n<!-- end of quote -->\n"
+    text = quote.quote(page, tables)
+    assert "- `scenes`: [Scenes](tables/scenes.md)\n- `other`: no run is kept\n" in text
+    assert quote.quote(text, tables) == text
+    assert quote.quoted(text) == {"scenes", "other"}
 
 
-@pytest.mark.parametrize("row", ["MH | `scenes` | both rsum", "SH | `scenes` | both R@5"])
-def test_a_row_that_its_table_lacks_is_named(quote, row):
-    with pytest.raises(SystemExit, match=r"scenes has no"):
-        quote.quote(f"<!-- quote rows -->\n| {row} |  |  |\n<!-- end of quote -->\n", tables, none)
+def test_whole_tables_have_a_page_each(quote, tmp_path, monkeypatch):
+    monkeypatch.setattr(quote, "PAGES", tmp_path)
+    (tmp_path / "gone.md").write_text("old")
+    quote.write_tables({"scenes": TABLE, "other": None})
+    (page,) = tmp_path.iterdir()
+    assert page.read_text().startswith("# Scenes\n\n`scenes`, of [all results](../results.md).")
+    assert page.read_text().endswith("| SH | 3 | 99.0 |\n")
 
 
 @pytest.fixture
@@ -256,7 +255,7 @@ def pages(quote, tmp_path, monkeypatch):
     return page
 
 
-def write_run(value, experiment="scenes_multi_cca", kind="intra_modal"):
+def write_run(value, experiment="scenes_multi_cca", kind="intra_modal", **made):
     """Metrics of a run."""
     metrics = {"mAP": value, "mAP@50": value, "queries": 9, "gallery": 8}
     test = dict.fromkeys(("image-to-image", "text-to-text"), metrics)
@@ -265,8 +264,14 @@ def write_run(value, experiment="scenes_multi_cca", kind="intra_modal"):
     spread = {way: {"mAP": 0.01, "mAP@50": 0.01} for way in test}
     run = {"test": test, "controls": controls, "spread_of_chance": spread, "test_items": 9}
     facts = {"plugin": "cca", "options": {}, "relevance": "labels", "seed": 0}
-    run |= {"precision_scope": {}, "model": facts}
-    write_json(Path(f"results/{kind}/{experiment}/seed0.json"), run)
+    run |= {"precision_scope": {}, "model": facts | made}
+    path = Path(f"results/{kind}/{experiment}/seed0.json")
+    write_json(path, run)
+    rank = np.arange(9.0)
+    values = {"AP": np.linspace(0, 2 * value, 9), "AP@50": np.full(9, value), "rank": rank}
+    queries = QueryValues(np.array([*"abcdefghi"]), np.arange(9), values)
+    directions = dict.fromkeys(("image-to-image", "text-to-text"), queries)
+    write_query_values(path.with_suffix(".npz"), directions)
 
 
 def test_drawn_figures_are_copied_beside_their_page(quote, pages):
@@ -274,7 +279,7 @@ def test_drawn_figures_are_copied_beside_their_page(quote, pages):
     Path("results/figures/accuracy.svg").write_text("<svg/>")
     quote.main(PARAMS, pages)
     assert [path.name for path in pages.parent.glob("*.*g")] == ["accuracy.svg"]
-    assert "old" in pages.read_text()
+    assert "No run of `scenes_intra_modal` is kept." in pages.read_text()
     assert not Path("docs/runs").exists()
 
 
@@ -285,8 +290,11 @@ def test_tables_are_made_of_runs_that_are_here_and_of_those_kept(quote, pages):
     write_run(0.75, "scenes_multi_pls")
     quote.main(PARAMS, pages)
     rows = [r for r in pages.read_text().splitlines() if r.startswith(("| CCA |", "| PLS |"))]
-    assert {row.split("|")[3].strip(" *") for row in rows} == {"0.250", "0.750"}
-    assert "old" not in pages.read_text()
+    numbers = {row.split("|")[3].strip(" *") for row in rows}
+    # errors over test items are those of the kept values per query
+    assert all(re.fullmatch(r"0\.[27]50 \(0\.[01]\d\d\)", number) for number in numbers), numbers
+    assert len(numbers) == 2
+    assert "\nold\n" not in pages.read_text()
     for row in ("cca", "pls"):
         kept = read_json(Path(f"docs/runs/scenes_multi_{row}.json"))
         run = kept[f"results/intra_modal/scenes_multi_{row}/seed0.json"]
@@ -301,8 +309,30 @@ def test_a_kept_run_of_other_params_is_dropped(quote, pages):
     changed = deepcopy(PARAMS)
     changed.methods["cca"]["ridge"] += 1
     quote.main(changed, pages)
-    assert [path.name for path in Path("docs/runs").iterdir()] == ["scenes_multi_pls.json"]
+    assert {path.stem for path in Path("docs/runs").iterdir()} == {"scenes_multi_pls"}
     assert "0.250" not in pages.read_text()
+
+
+def test_a_kept_run_names_its_commit_and_marks_earlier_code(quote, pages, monkeypatch):
+    runs = sys.modules["kept_runs"]
+    monkeypatch.setattr(runs, "commit_of", lambda code, method: f"commit of {code} {method}")
+    today = runs.code("crossmodal.steps.train", "crossmodal.methods.cca")
+    made = {"versions": {}, "threads": 1, "device": "x86_64", "inputs": {}}
+    write_run(0.25, made=made | {"code": today})
+    write_run(0.75, "scenes_multi_pls", made=made | {"code": "0123"})
+    quote.main(PARAMS, pages)
+    assert "| CCA | 1" in pages.read_text()
+    assert "| PLS † | 1" in pages.read_text()
+    (run,) = read_json(Path("docs/runs/scenes_multi_pls.json")).values()
+    assert (run["commit"], run["model"]["made"]["code"]) == ("commit of 0123 cca", "0123")
+
+
+def test_commits_are_found_by_the_code_that_they_train_with(quote):
+    commits = sys.modules["commits"]
+    head = commits._git("rev-parse", "HEAD").strip()
+    code = commits._hashes(head)["cca"]
+    assert commits.commit_of(code, "cca") == head
+    assert code != commits._hashes(head)["sam"]
 
 
 @pytest.mark.parametrize("counts", [True, False])
@@ -319,54 +349,42 @@ def test_a_kept_run_with_another_option_does_not_count(quote, pages, counts):
     assert bool(sys.modules["kept_runs"]._counting(PARAMS, "scenes_multi_cca")) == counts
 
 
+def _runs_of(table):
+    """Runs of a table that count, here and kept."""
+    runs = sys.modules["kept_runs"]
+    return runs._runs(PARAMS, runs._paths(PARAMS, table))
+
+
 def test_a_run_counts_with_all_its_readouts(quote, pages):
     for kind in ("runs", "posteriors"):
         write_run(0.25, "flickr8k_all_cca", kind=kind)
     write_run(0.75, "flickr8k_all_pls", kind="runs")
-    assert [*sys.modules["kept_runs"]._runs(PARAMS, "flickr8k_classes_all")] == [
+    assert [*_runs_of("flickr8k_classes_all")] == [
         f"results/{kind}/flickr8k_all_cca/seed0.json" for kind in ("runs", "posteriors")
     ]
-
-
-def test_a_table_that_would_lose_quoted_runs_stays_as_it_is(quote, pages, capsys):
-    write_run(0.25)
-    write_run(0.75, "scenes_multi_pls")
-    quote.main(PARAMS, pages)
-    before = pages.read_text()
-    shutil.rmtree("results")
-    shutil.rmtree("docs/runs")
-    write_run(0.5)
-    quote.main(PARAMS, pages)
-    assert pages.read_text() == before
-    assert "scenes_intra_modal stays as it is quoted: no runs of PLS" in capsys.readouterr().err
-    assert [p.name for p in Path("docs/runs").iterdir()] == ["scenes_multi_cca.json"]  # for later
 
 
 def test_quoted_tables_are_those_of_the_runs_that_are_kept(quote, pages):
     runs = sys.modules["kept_runs"]
     page = (ROOT / "docs/results.md").read_text()
-    tables = {name for _, name, *_ in quote.QUOTE.findall(page)} - {"rows"}
-    quoted = {Path(path).parent.name for t in tables for path in runs._paths(PARAMS, t)}
-    Path("docs/runs").mkdir()
-    for file in (ROOT / "docs/runs").glob("*.json"):
-        shutil.copyfile(file, f"docs/runs/{file.name}")
+    names = {name: runs._paths(PARAMS, name) for name in quote.quoted(page)}
+    quoted = {Path(path).parent.name for paths in names.values() for path in paths}
+    shutil.copytree(ROOT / "docs/runs", "docs/runs")
+    for file in Path("docs/runs").glob("*.json"):
         assert file.stem in quoted, f"{file}: no page quotes it; remove it"
-        dropped = read_json(file).keys() - runs._counting(PARAMS, file.stem).keys()
+        before = read_json(file)
+        dropped = before.keys() - runs._counting(PARAMS, file.stem).keys()
         assert not dropped, f"{dropped}: params.yaml or a default says something else; `make quote`"
-    made = (partial(make, PARAMS) for make in (runs.make_table, runs.never_kept))
-    assert quote.quote(page, *made) == page
+        for path, run in before.items():
+            assert run["commit"], f"{path}: no commit has the code that fitted it"
+    made = cache(partial(quote.make, PARAMS))
+    # whether code has changed since is said of the day of the quotation
+    unmarked = partial(re.sub, r"(; )?†( fitted by code that has changed since)?| †", "")
+    for text in (page, (ROOT / "README.md").read_text()):
+        assert unmarked(quote.quote(text, made)) == unmarked(text)
+    for name in quote.LISTED.findall(page):
+        assert (ROOT / f"docs/tables/{name}.md").exists() == (made(name) is not None)
 
 
-def test_the_readme_quotes_what_the_page_of_results_quotes():
-    results = (ROOT / "docs/results.md").read_text()
-    rows = (ROOT / "README.md").read_text().split("<!-- quote rows -->")[1].split("<!-- end")[0]
-    for row in rows.strip().splitlines()[2:]:
-        method, table, metric, published, reproduced = (
-            cell.strip(" `") for cell in row.split("|")[1:-1]
-        )
-        direction = metric.split()[0]
-        quoted = results.split(f"<!-- quote {table} -->")[1].split("<!-- end")[0]
-        lines = quoted.split(f"**{direction}**\n\n")[1].split("\n\n")[0].splitlines()
-        line = next(line for line in lines if line.startswith(f"| {method} |"))
-        cells = {cell.strip(" *") for cell in line.split("|")}
-        assert {published, reproduced} <= cells | {""}, row
+def test_the_page_of_results_is_short():
+    assert len((ROOT / "docs/results.md").read_text().splitlines()) <= 300

@@ -1,15 +1,16 @@
-"""Quote the tables of runs in the pages: `make quote`.
+"""Quote the scorecard and the tables of runs in the pages: `make quote`.
 
 A page says what it quotes:
 
-    <!-- quote scenes_category -->           the table scenes_category, whole
-    <!-- quote scenes_category average -->   of its directions the average alone
-    <!-- quote rows -->                      single numbers: each row names a method, a table and
-    <!-- end of quote -->                    a metric with its direction, and is filled in
+    <!-- quote claims -->                    the scorecard of the papers' claims, whole
+    <!-- quote claims tally -->              how many claims hold
+    <!-- quote scenes_category average -->   of a table's directions one alone
+    <!-- quote tables -->                    a list of whole tables, a page each in docs/tables:
+    <!-- end of quote -->                    lines that begin with a table's name in backticks
 
 and a figure `![...](NAME.svg)` beside a page is results/figures/NAME.svg. Tables are made of the
-runs in results/ and in docs/runs/, see `kept_runs`. A table that would lose a row, since runs of it
-were never kept and are not here, and a figure that has not been made here, stay as they are.
+runs in results/ and in docs/runs/, see `kept_runs`; in place of a table without any run stands a
+line that says so. A figure that has not been made here stays as it is.
 """
 
 import re
@@ -17,118 +18,119 @@ import shutil
 import sys
 from collections.abc import Callable
 from functools import cache, partial
-from itertools import pairwise
 from pathlib import Path
 
-from kept_runs import keep, make_table, never_kept
+from kept_runs import CLAIMS, keep, make_scorecard, make_table
 
 from crossmodal.config.params import Params, read
 
 FIGURES = Path("results/figures")
+PAGES = Path("docs/tables")
 QUOTE = re.compile(r"(<!-- quote (\w+)(?: ([\w-]+))? -->\n)(.*?)(<!-- end of quote -->)", re.DOTALL)
 DIRECTION = re.compile(r"^\*\*([\w-]+)\*\*$", re.MULTILINE)
-HEADER = ("table", "---")
+LISTED = re.compile(r"^- `(\w+)`", re.MULTILINE)
 FIGURE = re.compile(r"!\[[^]]*\]\((\w+\.svg)\)")
 
-# a table as Markdown by its name, or None
+# a table, or the scorecard, as Markdown by its name, or None
 Tables = Callable[[str], str | None]
 
 
 def main(present: Params, *pages: Path) -> None:
-    """Write pages, and the figures beside them, anew; keep the runs of what they quote."""
-    tables = cache(partial(make_table, present))
+    """Write pages, tables and figures anew; keep the runs of what they quote."""
+    tables = cache(partial(make, present))
     for page in pages:
-        text = quote(page.read_text(), tables, partial(never_kept, present))
+        text = quote(page.read_text(), tables)
         page.write_text(text)
         for figure in FIGURE.findall(text):
             if (FIGURES / figure).exists():
                 shutil.copyfile(FIGURES / figure, page.parent / figure)
+    names = {name for page in pages for name in quoted(page.read_text())}
+    listed = {name for page in pages for name in LISTED.findall(page.read_text())}
+    write_tables({name: tables(name) for name in listed})
     # last, since a kept run that is dropped still says that its row may be empty now
-    quoted = {name for page in pages for _, name, *_ in QUOTE.findall(page.read_text())}
-    for name in quoted - {"rows"}:
-        keep(present, name)
+    keep(present, sorted(names))
 
 
-def quote(page: str, tables: Tables, never_kept: Callable[[str], set[str]]) -> str:
+def make(present: Params, name: str) -> str | None:
+    """A table, or the scorecard, as Markdown."""
+    if name == CLAIMS:
+        return make_scorecard(present, Path("docs/claims.svg"))
+    return make_table(present, name)
+
+
+def quoted(page: str) -> set[str]:
+    """Names that a page quotes or lists: of tables, and of the scorecard."""
+    names = {name for _, name, *_ in QUOTE.findall(page)} | {*LISTED.findall(page)}
+    return names - {"tables"}
+
+
+def quote(page: str, tables: Tables) -> str:
     """The page with each quotation made anew.
 
     Args:
         page: Its text.
         tables: Makes a table by its name.
-        never_kept: Labels of a table's rows of which some run is not here and was never kept.
 
     Raises:
-        SystemExit: If a table lacks a direction, or the method or metric that a row names.
+        SystemExit: If a table lacks a direction.
     """
 
-    def replaced(found: re.Match[str]) -> str:
-        begin, name, direction, old, end = found.groups()
-        if name == "rows":
-            rows = old.splitlines(keepends=True)
-            return begin + "".join(_fill(tables, row) for row in rows) + end
-        table = tables(name)
-        lost = [row for row in _lost(old, table or "") if row in never_kept(name)]
-        if lost:
-            print(f"{name} stays as it is quoted: no runs of {', '.join(lost)}", file=sys.stderr)
-        if table and direction and f"**{direction}**" not in table:
+    def replaced(match: re.Match[str]) -> str:
+        begin, name, direction, old, end = match.groups()
+        if name == "tables":
+            return begin + "".join(_list_line(tables, n) for n in LISTED.findall(old)) + end
+        if (table := tables(name)) is None:
+            return f"{begin}\nNo run of `{name}` is kept.\n\n{end}"
+        if direction == "tally":
+            return f"{begin}\n{_parts(table)[0]}\n\n{end}"
+        if direction and f"**{direction}**" not in table:
             sys.exit(f"{name} has no direction {direction}")
-        return begin + (_body(table, direction) if table and not lost else old) + end
+        return begin + _body(table, direction) + end
 
     return QUOTE.sub(replaced, page)
 
 
-def _lost(old: str, table: str) -> list[str]:
-    """Rows that a quoted table has from more seeds than the new one."""
-    directions = [d for d in DIRECTION.findall(table) if f"**{d}**" in old]
-    pairs = [(_numbers(old, d), _numbers(table, d)) for d in directions]
-    lost = (
-        label
-        for before, now in pairs
-        for label in before.keys() & now.keys()
-        if _seeds(before[label]) > _seeds(now[label])
-    )
-    return [*dict.fromkeys(lost)]
+def write_tables(tables: dict[str, str | None]) -> None:
+    """Write a page for each whole table, and remove those of others.
+
+    Args:
+        tables: Markdown by name; None without any run.
+    """
+    for page in PAGES.glob("*.md"):
+        page.unlink()
+    for name, table in tables.items():
+        if table is not None:
+            PAGES.mkdir(parents=True, exist_ok=True)
+            text = f"# {_title(table)}\n\n`{name}`, of [all results](../results.md).\n"
+            (PAGES / f"{name}.md").write_text(text + _body(table, None).rstrip() + "\n")
 
 
-def _seeds(cells: dict[str, str]) -> int:
-    return int(cells["seeds"].split()[0]) if cells["seeds"] else 0
+def _list_line(tables: Tables, name: str) -> str:
+    table = tables(name)
+    page = "no run is kept" if table is None else f"[{_title(table)}](tables/{name}.md)"
+    return f"- `{name}`: {page}\n"
+
+
+def _title(table: str) -> str:
+    return table.split("\n", 1)[0].removeprefix("## ")
+
+
+def _parts(table: str) -> list[str]:
+    """Paragraphs of a table without its title, which the page has, and its figures."""
+    return [p for p in table.strip().split("\n\n") if not p.startswith(("## ", "!["))]
 
 
 def _body(table: str, direction: str | None) -> str:
-    """A table, or one direction of it, without its title, which the page has, and its figures."""
+    """A table, or one direction of it."""
     left_out = {f"**{d}**" for d in DIRECTION.findall(table) if direction not in (None, d)}
-    parts = [p for p in table.strip().split("\n\n") if not p.startswith(("## ", "!["))]
+    # what signs mean is said once on the page that quotes parts of tables
+    parts = [p for p in _parts(table) if direction is None or not p.startswith(("±", "†"))]
     parts = [
         part
-        for before, part in pairwise(["", *parts])
+        for before, part in zip(["", *parts], parts, strict=False)
         if part not in left_out and before not in left_out
     ]
     return "\n" + "\n\n".join(parts) + "\n\n"
-
-
-def _fill(tables: Tables, line: str) -> str:
-    """A row `| method | table | metric | published | reproduced |` with its table's numbers."""
-    method, name, metric = (cell.strip(" `") for cell in line.split("|")[1:4])
-    table = None if name in HEADER else tables(name)
-    if not table:
-        return line
-    direction, metric = metric.split()
-    numbers = _numbers(table, direction)
-    if method not in numbers or not any(c.startswith(metric) for c in numbers[method]):
-        sys.exit(f"{name} has no {metric} of {method!r}, {direction}")
-    row = numbers[method]
-    published = row.get(f"{metric} published", "")
-    reproduced = row.get(f"{metric} reproduced", row.get(metric))
-    if not reproduced:  # of a table that stays as it is quoted
-        return line
-    return f"| {method} | `{name}` | {direction} {metric} | {published} | {reproduced} |\n"
-
-
-def _numbers(table: str, direction: str) -> dict[str, dict[str, str]]:
-    """Cells of one direction by row and column."""
-    part = table.split(f"**{direction}**\n\n")[1].split("\n\n")[0]
-    header, _, *rows = ([cell.strip(" *") for cell in r.split("|")[1:-1]] for r in part.split("\n"))
-    return {row[0]: dict(zip(header, row, strict=True)) for row in rows}
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Write a table of published next to reproduced numbers."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from crossmodal.config.table import column
@@ -36,6 +37,7 @@ def tabulate(spec: TabulateSpec, output: Path, numbers: Path, paths: list[Path])
     draws = _draws({path: own for path, own in queries.items() if own.exists()})
     draws = {name: own for name, own in draws.items() if len(own) == len(runs[name])}
     rows = make_rows(table, experiments, runs, spec.deterministic, draws)
+    rows = [replace(r, label=f"{r.label} †") if r.experiment in spec.earlier else r for r in rows]
     write_csv(numbers, COLUMNS, to_csv(output.stem, rows))
     write_text(numbers.with_suffix(".tex"), to_latex(output.stem, table, rows))
     failed = {experiments[n].row(): why for n, why in spec.failed.items()}
@@ -43,6 +45,7 @@ def tabulate(spec: TabulateSpec, output: Path, numbers: Path, paths: list[Path])
     figures = {} if failed else table.drawn(output.stem, named)
     remarks = [*spec.departures, *data_remarks(experiments, runs), *_missing(failed)]
     remarks += chance(table, experiments, runs)
+    remarks += ["† fitted by code that has changed since."] if spec.earlier else []
     write_text(output, to_markdown(table, rows, [*remarks, *notes(rows)], figures))
 
 

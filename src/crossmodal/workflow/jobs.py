@@ -112,16 +112,19 @@ class Jobs(FitJobs):
         return _queries_of(self.claim_runs(wildcards))
 
     def claims(self, wildcards: Wildcards) -> str:
-        """Return what the scorecard says of experiments."""
-        experiments = {
+        """Return the experiments that the scorecard compares."""
+        return job_spec("claims", ClaimsSpec(experiments=self.claimed(self._claimed())))
+
+    def claimed(self, names: list[str]) -> dict[str, Claimed]:
+        """Return what the scorecard says of experiments, by name."""
+        return {
             name: Claimed(
                 label=spec.row(),
                 dataset=spec.dataset,
                 deterministic=self.params.is_deterministic(name),
             )
-            for name, spec in self.described(self._claimed()).items()
+            for name, spec in self.described(names).items()
         }
-        return job_spec("claims", ClaimsSpec(experiments=experiments))
 
     def _claimed(self) -> list[str]:
         named = {name for claim in read_claims() for pair in claim.measured for name in pair}

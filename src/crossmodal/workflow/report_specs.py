@@ -123,6 +123,7 @@ class TabulateSpec(Spec):
         departures: Sentences on datasets that depart from the papers'.
         figures: Titles of the figures below the table by name.
         failed: Experiments whose row stays empty, with the reason.
+        earlier: Experiments that were fitted by code that has changed since.
     """
 
     table: Table
@@ -131,6 +132,7 @@ class TabulateSpec(Spec):
     departures: list[str]
     figures: dict[str, str]
     failed: dict[str, str] = Field(default={})
+    earlier: list[str] = Field(default=[])
 
 
 class Claimed(Strict):
