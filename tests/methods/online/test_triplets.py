@@ -62,6 +62,25 @@ def test_multi_label_pairs_are_uniform_over_all_allowed_pairs(multi, strict):
     assert_uniform(drawn, allowed)
 
 
+def test_published_plain_pairs_uniform_over_shared_labels(multi):
+    query = 7
+    shares = (multi & multi[query]).sum(axis=1)
+    allowed = [(p, n) for p in range(40) for n in range(40) if shares[p] > shares[n] > 0]
+    assert allowed
+    sampler, rng = make_sampler(multi, multi, "published"), np.random.default_rng(1)
+    assert_uniform([draw_triplet(sampler, query, False, rng) for _ in range(DRAWS)], allowed)
+    strict = [draw_triplet(sampler, query, True, rng) for _ in range(100)]
+    assert all(shares[n] == 0 < shares[p] for p, n in strict)
+
+
+def test_published_pairs_same_where_labels_are_single(classes):
+    released, published = (
+        list(lists(make_sampler(classes, classes, kind), 4, 100))
+        for kind in ("released", "published")
+    )
+    assert released == published
+
+
 @pytest.mark.parametrize("length", [2, 4, 5])
 def test_only_the_first_half_of_a_list_rounded_down_is_strict(multi, length):
     first_plain_overlaps = 0

@@ -20,7 +20,7 @@ from crossmodal.methods._online.learner import Learner
 from crossmodal.methods._online.loop import Batch, Hyperparameters
 from crossmodal.methods._online.preprocessing import Preprocessing, PreprocessingOptions
 from crossmodal.methods._online.reservoir import Reservoir
-from crossmodal.methods._online.triplets import draws_triplets, make_sampler
+from crossmodal.methods._online.triplets import Negatives, draws_triplets, make_sampler
 from crossmodal.plugin import Count, NotNegative, Positive, Share
 
 CHUNKS = 20  # rows of the learning curve
@@ -53,6 +53,12 @@ class Bidirectional(Method):
         feature_weight: Share = Field(
             description="Weight alpha of the feature distance in the margin; the label distance "
             "has weight 1 - alpha."
+        )
+        negatives: Negatives = Field(
+            "released",
+            description="Of the half of the triplets whose negative need not be without a shared "
+            "label: 'released', any document that shares fewer labels than the positive, mostly "
+            "none; 'published', one that shares some.",
         )
         triplets_per_query: Count = Field(description="Triplets J of one query that make a step.")
         triplets: Count = Field(description="Triplets to learn from in each direction.")
@@ -103,7 +109,7 @@ class Bidirectional(Method):
             (query, document): Batch(
                 features[query],
                 features[document],
-                make_sampler(labels[query], labels[document]),
+                make_sampler(labels[query], labels[document], self.options.negatives),
             )
             for query, document in self._begin(features, run.seed)
         }
@@ -141,9 +147,8 @@ class Bidirectional(Method):
                 features[document], labels[document]
             )
             if draws_triplets(labels[query], known_labels):
-                batches[query, document] = Batch(
-                    features[query], rows, make_sampler(labels[query], known_labels)
-                )
+                sampler = make_sampler(labels[query], known_labels, self.options.negatives)
+                batches[query, document] = Batch(features[query], rows, sampler)
         means = self._learn(batches, -(-triplets // self.options.triplets_per_query))
         for modality, reservoir in self.reservoirs.items():
             reservoir.add(features[modality], labels[modality])

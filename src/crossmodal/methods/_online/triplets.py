@@ -2,16 +2,20 @@
 
 A list holds J triplets of one query. floor(J / 2) are strict: the positive shares a label with the
 query, the negative none. The others are plain: two documents that share different numbers of labels
-with the query; the one that shares more is the positive. With one label per item both kinds are the
-same: the positive is uniform in the query's class, the negative uniform over all other classes.
+with the query; the one that shares more is the positive. As released, the negative of a plain
+triplet may share no label either, and mostly shares none; as published, it shares one, where the
+query has such pairs. With one label per item all kinds are the same: the positive is uniform in the
+query's class, the negative uniform over all other classes.
 """
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from crossmodal.errors import CrossmodalError
 from crossmodal.methods._online.compiled import compiled
+
+Negatives = Literal["released", "published"]
 
 TRIES = 1000
 SETS_PER_BLOCK = 1024
@@ -27,6 +31,7 @@ class Sampler(NamedTuple):
         document_labels: Labels of every document row, (rows, C) bool.
         members: Document rows of label 0, then of label 1, and so on, (sum of labels,).
         offsets: Label c has `members[offsets[c]:offsets[c + 1]]`; (C + 1,).
+        graded: Query rows whose plain negatives share a label, (rows,) bool.
     """
 
     queries: np.ndarray
@@ -35,20 +40,25 @@ class Sampler(NamedTuple):
     document_labels: np.ndarray
     members: np.ndarray
     offsets: np.ndarray
+    graded: np.ndarray
 
 
-def make_sampler(query_labels: np.ndarray, document_labels: np.ndarray) -> Sampler:
+def make_sampler(
+    query_labels: np.ndarray, document_labels: np.ndarray, negatives: Negatives = "released"
+) -> Sampler:
     """Prepare the drawing of triplets; rows without labels take no part.
 
     Args:
         query_labels: Labels of the queries, (rows, C) bool.
         document_labels: Labels of the documents, (rows, C) bool.
+        negatives: Of plain triplets.
 
     Raises:
         CrossmodalError: If no query has both a positive and a negative.
     """
     documents = np.flatnonzero(document_labels.any(axis=1))
-    queries = np.flatnonzero(_usable(query_labels, document_labels[documents]))
+    usable, graded = _usable(query_labels, document_labels[documents])
+    queries = np.flatnonzero(usable)
     if len(queries) == 0:
         raise CrossmodalError(
             f"no triplets: none of {len(query_labels)} queries shares a label with one document "
@@ -57,25 +67,38 @@ def make_sampler(query_labels: np.ndarray, document_labels: np.ndarray) -> Sampl
     members = [np.flatnonzero(column) for column in document_labels.T]
     offsets = np.cumsum([0, *map(len, members)])
     return Sampler(
-        queries, documents, query_labels, document_labels, np.concatenate(members), offsets
+        queries,
+        documents,
+        query_labels,
+        document_labels,
+        np.concatenate(members),
+        offsets,
+        graded & (negatives == "published"),
     )
 
 
 def draws_triplets(query_labels: np.ndarray, document_labels: np.ndarray) -> bool:
     """Return whether any query has a positive and a negative; labels as for `make_sampler`."""
-    return bool(_usable(query_labels, document_labels[document_labels.any(axis=1)]).any())
+    return bool(_usable(query_labels, document_labels[document_labels.any(axis=1)])[0].any())
 
 
-def _usable(query_labels: np.ndarray, document_labels: np.ndarray) -> np.ndarray:
-    """Return which queries share a label with some document and none with another, (queries,)."""
+def _usable(query_labels: np.ndarray, document_labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return which queries share labels with some documents only, and several numbers of them.
+
+    Returns:
+        Queries that share a label with some document and none with another, (queries,) bool; those
+        that share a label with two documents, but more labels with one of them, (queries,) bool.
+    """
     sets, which = np.unique(query_labels, axis=0, return_inverse=True)
     others = np.unique(document_labels, axis=0).astype(np.float32).T  # (C, distinct sets)
-    usable = np.zeros(len(sets), bool)
+    usable, graded = np.zeros((2, len(sets)), bool)
     for start in range(0, len(sets), SETS_PER_BLOCK):
         block = slice(start, start + SETS_PER_BLOCK)
-        meets = sets[block].astype(np.float32) @ others > 0  # (block, distinct sets)
-        usable[block] = meets.any(axis=1) & ~meets.all(axis=1)
-    return usable[which]
+        counts = sets[block].astype(np.float32) @ others  # (block, distinct sets)
+        most = counts.max(axis=1, initial=0)
+        usable[block] = (most > 0) & (counts == 0).any(axis=1)
+        graded[block] = np.where(counts > 0, counts, np.inf).min(axis=1, initial=np.inf) < most
+    return usable[which], graded[which]
 
 
 @compiled
@@ -115,7 +138,8 @@ def draw_triplet(
     Args:
         sampler: Labels and lists of the direction.
         query: Row of the query.
-        strict: The negative shares no label, instead of fewer labels than the positive.
+        strict: The negative shares no label, instead of fewer labels than the positive; of a
+            `graded` query, fewer and at least one.
         rng: Moves on by a few draws.
 
     Returns:
@@ -131,6 +155,8 @@ def draw_triplet(
         if rng.random() * more >= 1:
             continue
         if less == 0:
+            if not strict and sampler.graded[query]:
+                continue
             return first, second
         # a pair in which both share a label is reached in two orders, so accept every other one
         if not strict and more != less and rng.random() < 0.5:
