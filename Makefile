@@ -1,5 +1,6 @@
 # make tables: install everything, then run the main job on the embedded dataset
 # make test:   install everything, then run the tests
+# make coverage: run the tests, and measure the share of statements that they execute
 # make test-workflow: run the tests that drive whole workflows, with DVC, for some minutes
 # make test-pythons: run the tests on every Python from 3.11 to 3.14 that is on this machine
 # make test-browser: run the tests of pages in Chromium, which is there or which Playwright fetches
@@ -35,7 +36,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # compiled modules are kept, or each of the many processes compiles all that it imports again
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: tables test test-workflow test-pythons test-browser test-encoders test-kubernetes
+.PHONY: tables test coverage test-workflow test-pythons test-browser test-encoders test-kubernetes
 .PHONY: test-mteb test-slurm docs lint quote pictures lock lock-check
 
 tables: $(VENV)/installed
@@ -44,6 +45,9 @@ tables: $(VENV)/installed
 
 test: $(VENV)/installed-dev
 	$(PYTEST) auto
+
+coverage: $(VENV)/installed-dev
+	$(PYTEST) auto --cov=crossmodal --cov-report=term:skip-covered --cov-fail-under=94
 
 # one more than processors, since a workflow often waits for one job
 test-workflow: $(VENV)/installed-dev
