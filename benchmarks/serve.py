@@ -41,8 +41,9 @@ serve([Path(sys.argv[1])], Place(Path(sys.argv[2]), "test", Path("params.yaml"))
 HEAD = (
     "A hundred clients ask `crossmodal serve` at once: eighty search by words, ten look at media, "
     "five upload files that are small until they are decoded, three open connections and send "
-    "nothing, and two send a byte now and then. Written by `PYTHONPATH=. python "
-    "benchmarks/serve.py --page docs/faults.md`.\n\n"
+    "nothing, and two send a byte now and then. One of the files is a picture of 49 million "
+    "pixels, within the bound of 50 million, and is answered with 200. Written by `PYTHONPATH=. "
+    "python benchmarks/serve.py --page docs/faults.md`.\n\n"
 )
 OCTETS = "application/octet-stream"
 WORDS = ("red circle", "blue square", "a big green square", "small circle on the left")
@@ -53,7 +54,7 @@ def bombs() -> list[tuple[str, bytes]]:
     picture, sound = io.BytesIO(), io.BytesIO()
     Image.new("1", (9_900, 9_900)).save(picture, "PNG")
     soundfile.write(sound, np.zeros(50_000_000, np.int16), 8_000, format="FLAC")
-    fits = io.BytesIO()
+    fits = io.BytesIO()  # within `UPLOAD_PIXELS`, so that it is answered with 200
     Image.new("P", (7_000, 7_000)).save(fits, "PNG", transparency=0)
     return [
         ("image", picture.getvalue()),

@@ -1,4 +1,6 @@
-from crossmodal.io.text_table import print_table
+import pytest
+
+from crossmodal.io.text_table import print_table, shorten
 
 
 def test_long_cells_go_on_below_in_their_own_column(monkeypatch, capsys):
@@ -11,3 +13,12 @@ def test_long_cells_go_on_below_in_their_own_column(monkeypatch, capsys):
     assert all(len(line) <= 60 for line in lines)
     assert " ".join(line[header.index("meaning") :] for line in lines).split() == meaning.split()
     assert [line[: header.index("meaning")].split() for line in lines[:2]] == [["dims", "5"], []]
+
+
+@pytest.mark.parametrize("word", ["a dog ", "红色圆形", "🔴"])
+def test_long_texts_of_any_script_keep_their_beginning(word):
+    text = word * 40
+    short = shorten(text, 30)
+    assert len(short) in (29, 30)
+    assert text.startswith(short.removesuffix(" ..."))
+    assert shorten(f" {word}\n", 30) == word.strip()

@@ -191,6 +191,21 @@ def test_a_query_without_a_known_word_has_no_answer(project, name, query):
         project(name).search("text", query)
 
 
+def test_a_long_query_is_cut_in_a_message(project):
+    with pytest.raises(CrossmodalError, match=r"knows no word of 'zebra zebra .* \.\.\.'") as error:
+        project("cca").search("text", "zebra " * 10_000)
+    assert len(str(error.value)) < 1_000
+
+
+def test_an_item_that_the_dataset_lost_is_named(project):
+    project("cca").search("text", "a red circle")  # its index holds the item
+    table = Path("data/prepared/toy/items.csv")
+    lines = table.read_text().splitlines(keepends=True)
+    table.write_text("".join(line for line in lines if not line.startswith("item23,")))
+    with pytest.raises(CrossmodalError, match=r"toy/items\.csv: 'item23' is missing, which .*h5"):
+        project("cca").search("text", "a red circle", count=99)
+
+
 @pytest.mark.parametrize("name", ["cca", "order"])
 def test_unknown_words_of_a_query_are_named(project, name):
     searcher = project(name)

@@ -2,15 +2,14 @@
 
 import json
 import sys
-import textwrap
 from dataclasses import asdict
 from pathlib import Path
 
 from crossmodal.errors import CrossmodalError
-from crossmodal.io.text_table import print_table
+from crossmodal.io.text_table import print_table, shorten
 from crossmodal.search.searcher import Place, Result, Searcher
 
-TEXT = 80  # characters of an item's text in the table
+TEXT, UNKNOWN = 80, 1_000  # characters of an item's text in the table, and of unknown words
 
 
 def search(
@@ -50,7 +49,8 @@ def search(
         modality, query, among=among, count=count, threads=threads, approximate=approximate
     )
     if unknown := searcher.unknown_words(modality, query):
-        print(f"unknown to the model: {_printable(', '.join(unknown))}", file=sys.stderr)
+        words = shorten(", ".join(unknown), UNKNOWN)
+        print(f"unknown to the model: {_printable(words)}", file=sys.stderr)
     if as_json:
         print(json.dumps([asdict(result) for result in results], indent=2, ensure_ascii=False))
     else:
@@ -59,8 +59,7 @@ def search(
 
 
 def _row(result: Result) -> tuple[str, ...]:
-    text = textwrap.shorten(result.text, TEXT, placeholder=" ...")
-    texts = map(_printable, (result.id, ", ".join(result.labels), text))
+    texts = map(_printable, (result.id, ", ".join(result.labels), shorten(result.text, TEXT)))
     return str(result.rank), f"{result.score:.4g}", *texts
 
 

@@ -1,12 +1,12 @@
 """A check that a feature of words knows words of the captions that it describes."""
 
-import textwrap
 import warnings
 from collections import defaultdict
 
 from crossmodal.data.feature import Feature
 from crossmodal.data.prepared import Caption, Prepared
 from crossmodal.errors import CrossmodalError
+from crossmodal.io.text_table import shorten
 
 MOST = 0.02  # share of captions without a known word that is no matter
 EXAMPLES = 5
@@ -52,5 +52,5 @@ def _by_split(dataset: Prepared, captions: list[Caption]) -> dict[str, list[Capt
 
 
 def _examples(captions: list[Caption]) -> str:
-    texts = dict.fromkeys(textwrap.shorten(c.text, LETTERS, placeholder=" ...") for c in captions)
+    texts = dict.fromkeys(shorten(c.text, LETTERS) for c in captions)
     return "for example " + ", ".join(map(repr, [*texts][:EXAMPLES]))

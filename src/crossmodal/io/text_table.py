@@ -1,11 +1,18 @@
-"""Tables of aligned columns, for a terminal or a pipe."""
+"""Tables of aligned columns, for a terminal or a pipe, and texts cut to fit."""
 
 import shutil
 import textwrap
 from collections.abc import Iterable
 from itertools import zip_longest
 
+ELLIPSIS = " ..."
 NARROW, LAST = 24, 40  # columns of a value or a type at most, and of the last column at least
+
+
+def shorten(text: str, letters: int) -> str:
+    """Return a text of one line and at most so many letters; scripts without spaces are cut too."""
+    line = " ".join(text.split())
+    return line if len(line) <= letters else line[: letters - len(ELLIPSIS)].rstrip() + ELLIPSIS
 
 
 def print_table(title: str, header: tuple[str, ...], body: Iterable[tuple[str, ...]]) -> None:

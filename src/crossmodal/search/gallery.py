@@ -117,8 +117,18 @@ class SplitGallery(Gallery):
         return " · ".join(caption.text for caption in captions)
 
     def labels(self, id: str) -> tuple[str, ...]:
-        """Return the labels of the item."""
-        return self._items[self._captions[id].item if id in self._captions else id].labels
+        """Return the labels of the item.
+
+        Raises:
+            CrossmodalError: If the dataset has lost the item.
+        """
+        item = self._captions[id].item if id in self._captions else id
+        if item not in self._items:
+            raise CrossmodalError(
+                f"{self._prepared.folder / 'items.csv'}: {item!r} is missing, which "
+                f"{self._files[-1]} has; delete the folder and run again"
+            )
+        return self._items[item].labels
 
     def media(self, id: str) -> bytes:
         """Return a member of the dataset's media.zip."""

@@ -7,10 +7,13 @@ from pathlib import Path
 from crossmodal.config import params
 from crossmodal.data.prepared import PREPARED
 from crossmodal.errors import CrossmodalError
+from crossmodal.io.text_table import shorten
 from crossmodal.models.model import load
 from crossmodal.search.folder_gallery import FolderGallery
 from crossmodal.search.gallery import Gallery, SplitGallery, embed_items
 from crossmodal.search.index import Index, open_index
+
+TEXT = 200  # characters of a query in a message
 
 
 @dataclass(frozen=True)
@@ -118,8 +121,9 @@ class Searcher:
             )
         if query == "text" and isinstance(content, str) and self.model.wordless([content]):
             raise CrossmodalError(
-                f"{self.name}: the model knows no word of {content!r}, so that no item suits it "
-                f"better than another; `crossmodal words {self._folder}` lists the known words"
+                f"{self.name}: the model knows no word of {shorten(content, TEXT)!r}, so that no "
+                f"item suits it better than another; `crossmodal words {self._folder}` lists the "
+                "known words"
             )
         target = among or targets[0]
         index = self._index(query, target)
