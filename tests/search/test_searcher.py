@@ -201,7 +201,7 @@ def test_an_item_that_the_dataset_lost_is_named(project):
     project("cca").search("text", "a red circle")  # its index holds the item
     table = Path("data/prepared/toy/items.csv")
     lines = table.read_text().splitlines(keepends=True)
-    table.write_text("".join(line for line in lines if not line.startswith("item23,")))
+    table.write_text("".join(line for line in lines if not line.startswith('"item23"')))
     with pytest.raises(CrossmodalError, match=r"toy/items\.csv: 'item23' is missing, which .*h5"):
         project("cca").search("text", "a red circle", count=99)
 
