@@ -55,7 +55,7 @@ SPECS = {
     "draw": DrawSpec(drawing=Margins(title="Toy")),
     "tabulate": TabulateSpec(table=TABLE, experiments={}, **PARTS),
     "claims": ClaimsSpec(experiments={}),
-    "site": SiteSpec(suite="demo", suites={}, papers=[], tables={}, experiments={}),
+    "site": SiteSpec(suite="demo", tables={}, experiments={}),
 }
 JSON = {name: spec.to_json() for name, spec in SPECS.items()}
 PARAMS, WEIGHTS, MODEL = Path("params.yaml"), Path("data/raw/weights"), Path("model")
