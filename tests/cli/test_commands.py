@@ -274,7 +274,7 @@ def test_help_imports_no_library():
     ("typed", "names"),
     [
         ("chec", ["check"]),
-        ("check wikip", ["wikipedia", "wikipedia_462", "wikipedia_media"]),
+        ("check voc", ["voc2007"]),
         ("describe mis", ["misa"]),
     ],
 )
