@@ -75,7 +75,10 @@ FEATURES = {
 
 
 if find_spec("transformers"):
-    FEATURES |= {"sentence": ("sentence_encoder", {"weights": "tiny.safetensors", "unit": "item"})}
+    FEATURES |= {
+        "sentence": ("sentence_encoder", {"weights": "tiny.safetensors", "unit": "item"}),
+        "encoder": ("speech_encoder", {"weights": "wavlm.safetensors", "rows": "statistics"}),
+    }
 if find_spec("open_clip"):
     FEATURES |= {
         "clip_image": ("clip_image", {"weights": "clip.safetensors"}),
@@ -123,9 +126,10 @@ def project(tmp_path_factory):
     network = random_network("squeezenet1_1", seed=1)
     save_file(network.state_dict(), folder / "weights" / BACKBONE["weights"])
     if find_spec("transformers"):
-        from tests.pretrained.test_sentence_transformer import write_model
+        from tests.pretrained import test_frame_encoder, test_sentence_transformer
 
-        write_model(folder / "weights" / "tiny.safetensors")
+        test_sentence_transformer.write_model(folder / "weights" / "tiny.safetensors")
+        test_frame_encoder.write_model(folder / "weights" / "wavlm.safetensors", "wavlm")
     if find_spec("open_clip"):
         from tests.pretrained import test_dual_encoder
 
@@ -184,7 +188,7 @@ def test_rows_of_new_items_are_the_pipelines(project, name):
 
 def test_every_feature_is_tested_but_the_published_ones():
     tested = {plugin for plugin, _ in FEATURES.values()}
-    tested |= set() if find_spec("transformers") else {"sentence_encoder"}
+    tested |= set() if find_spec("transformers") else {"sentence_encoder", "speech_encoder"}
     tested |= set() if find_spec("open_clip") else {"clip_image", "clip_text"}
     assert tested == {*plugins.names("features")} - {"published"}
 
