@@ -8,7 +8,7 @@ import pytest
 from crossmodal import api
 
 ROOT = Path(__file__).parents[1]
-EXAMPLE = re.compile(r"`src/crossmodal/\S+\.py`:\n\n```python\n(.*?)```", re.DOTALL)
+EXAMPLE = re.compile(r"`plugins/\S+\.py`:\n\n```python\n(.*?)```", re.DOTALL)
 ALIASES = {"Count", "Direction", "NotNegative", "Positive", "Share"}
 
 

@@ -20,7 +20,8 @@ from crossmodal.config.overlays import read_files
 ROOT = Path(__file__).parents[2]
 PHASES = ("acquired", "prepared", "extracted", "trained", "evaluated", "all")
 RULE = re.compile(r"^(?:local)?rule (\w+):$", re.MULTILINE)
-CODE = ("Snakefile", "rules", "src", "profiles", "envs", "dvc.yaml", ".gitignore", ".dvc")
+CODE = ("Snakefile", "rules", "src", "profiles", "envs", "plugins")
+CODE += ("dvc.yaml", ".gitignore", ".dvc")
 EXPERIMENTS = ("tables", "figures", "experiments")
 NOT_CODE = shutil.ignore_patterns("cache", "tmp", "config.local", "*.pyc.*")  # half compiled
 

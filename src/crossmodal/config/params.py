@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import PrivateAttr, ValidationError
 
-from crossmodal.config import plugins
+from crossmodal.config import plugin_files, plugins
 from crossmodal.config.checks import Checks, member
 from crossmodal.config.facts import Facts, FeatureFacts
 from crossmodal.config.fit import Entry, non_defaults
@@ -235,9 +235,10 @@ def parse(config: dict[str, Any], checked: Path | None = None) -> Params:
 
 
 def _key(config: dict[str, Any]) -> str:
-    """Hash of the content and of the package's source."""
+    """Hash of the content, and of the source of this package and of plug-ins outside of it."""
     hashed = hashlib.sha256(json.dumps(config, default=str).encode())
-    for path in sorted(Path(__file__).parents[1].rglob("*.py")):
+    own = Path(__file__).parents[1].rglob("*.py")
+    for path in sorted({*own, *plugin_files.sources().values()}):
         hashed.update(path.read_bytes())
     return hashed.hexdigest()
 
@@ -247,5 +248,6 @@ def read(*files: Path) -> Params:
 
     What was checked before need not be checked again.
     """
+    plugin_files.look_in(files[0].parent)
     with naming(files):
         return parse(read_files(files), files[0].parent / CHECKED)

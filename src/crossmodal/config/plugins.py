@@ -4,7 +4,6 @@ import functools
 import importlib
 import importlib.util
 import inspect
-import pkgutil
 import sys
 import traceback
 from collections.abc import Iterator, Mapping
@@ -15,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
+from crossmodal.config import plugin_files
 from crossmodal.errors import CrossmodalError, unknown
 
 BASES = {
@@ -25,19 +25,20 @@ BASES = {
 
 
 def names(kind: str) -> list[str]:
-    """Return the file names of all plug-ins of a kind: 'datasets', 'features' or 'methods'."""
-    package = importlib.import_module(f"crossmodal.{kind}")
-    return sorted(m.name for m in pkgutil.iter_modules(package.__path__) if _may_be_plugin(m.name))
-
-
-def _may_be_plugin(name: str) -> bool:
-    # what several plug-ins share lies beside them
-    return not name.startswith("_")
+    """Return the names of all plug-ins of a kind: 'datasets', 'features' or 'methods'."""
+    return list(plugin_files.modules(kind))
 
 
 def module(kind: str, name: str) -> str:
-    """Return the name of the module that holds a plug-in."""
-    return f"crossmodal.{kind}.{name}"
+    """Return the name of the module that holds a plug-in.
+
+    Raises:
+        CrossmodalError: If there is no such plug-in.
+    """
+    modules = plugin_files.modules(kind)
+    if name not in modules:
+        raise CrossmodalError(f"{kind}: {unknown(name, modules)}")
+    return modules[name]
 
 
 class BrokenPluginError(CrossmodalError):
@@ -51,20 +52,18 @@ def load(kind: str, name: str) -> type[Any]:
         CrossmodalError: If there is no such file.
         BrokenPluginError: If it cannot be imported, or does not define exactly one whole plug-in.
     """
-    imported = sys.modules.get(module(kind, name)) if _may_be_plugin(name) else None
-    return _only_plugin(kind, imported or _imported(kind, name))
+    where = module(kind, name)
+    return _only_plugin(kind, sys.modules.get(where) or _imported(where))
 
 
-def _imported(kind: str, name: str) -> ModuleType:
+def _imported(where: str) -> ModuleType:
     """Import the module that holds a plug-in."""
-    if name not in names(kind):
-        raise CrossmodalError(f"{kind}: {unknown(name, names(kind))}")
     try:
-        return importlib.import_module(module(kind, name))
+        return importlib.import_module(where)
     except Exception as error:  # whatever a user's file raises
         reason = str(error).partition("\n")[0]
         raise BrokenPluginError(
-            f"{_place(kind, name, error)}: {type(error).__name__}: {reason}"
+            f"{_place(where, error)}: {type(error).__name__}: {reason}"
         ) from error
 
 
@@ -88,10 +87,13 @@ def _only_plugin(kind: str, imported: ModuleType) -> type:
     return classes[0]
 
 
-def _place(kind: str, name: str, error: Exception) -> str:
+def _place(where: str, error: Exception) -> str:
     """Return file and line of a plug-in where its import failed."""
-    spec = importlib.util.find_spec(module(kind, name))
-    file = spec.origin if spec else None
+    try:
+        spec = importlib.util.find_spec(where)
+    except ImportError:  # of a package that an entry point names
+        spec = None
+    file = spec.origin if spec else where
     lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == file]
     line = error.lineno if isinstance(error, SyntaxError) else lines[-1] if lines else 1
     return f"{file}, line {line}"

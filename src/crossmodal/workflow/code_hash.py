@@ -1,13 +1,16 @@
 """Hash of the code that a job runs: a job is due when code changes that can change its output.
 
 What is hashed is the syntax tree of the job's modules, and of all that they import from the
-package, without comments, docstrings, descriptions of options and messages to the user.
+package or from packages of plug-ins, without comments, docstrings, descriptions of options and
+messages to the user.
 """
 
 import ast
 import functools
 import hashlib
 from pathlib import Path
+
+from crossmodal.config import plugin_files
 
 PACKAGE = Path(__file__).parents[1]
 # what shows something to the user, or refuses files, and computes nothing
@@ -32,9 +35,10 @@ def code(*modules: str) -> str:
 
 @functools.cache
 def _files() -> dict[str, Path]:
-    """Return the file of every module of the package that computes something."""
+    """Return the file of every module that computes something, plug-ins elsewhere included."""
     files = {_name(path): path for path in PACKAGE.rglob("*.py")}
-    return {name: path for name, path in files.items() if name.partition(".")[2] not in MODULES}
+    own = {name: path for name, path in files.items() if name.partition(".")[2] not in MODULES}
+    return own | plugin_files.sources()
 
 
 def _name(path: Path) -> str:
@@ -45,8 +49,9 @@ def _name(path: Path) -> str:
 @functools.cache
 def _read(module: str) -> tuple[str, frozenset[str]]:
     """Hash of a module's own code, and the modules of the package that importing it runs."""
-    reader = _Reader()
-    tree = reader.visit(ast.parse(_files()[module].read_bytes()))
+    path = _files()[module]
+    reader = _Reader(f"{module}.__init__" if path.stem == "__init__" else module)
+    tree = reader.visit(ast.parse(path.read_bytes()))
     # importing a.b.c runs a and a.b too
     parents = {n.rsplit(".", depth)[0] for n in {*reader.imports, module} for depth in (1, 2, 3)}
     imported = frozenset((reader.imports | parents) & _files().keys())
@@ -56,12 +61,15 @@ def _read(module: str) -> tuple[str, frozenset[str]]:
 class _Reader(ast.NodeTransformer):
     """Drops what is written for people alone, and notes what is imported.
 
+    Args:
+        module: Full name of what is read; of a package, with `.__init__`.
+
     Attributes:
         imports: Names that may be modules: `from a import b` is a, and perhaps a.b.
     """
 
-    def __init__(self) -> None:
-        self.imports: set[str] = set()
+    def __init__(self, module: str) -> None:
+        self.module, self.imports = module, set[str]()
 
     def visit_Import(self, node: ast.Import) -> ast.AST:
         """Note the modules."""
@@ -70,7 +78,9 @@ class _Reader(ast.NodeTransformer):
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:
         """Note the module, and the names in it that may be modules."""
-        self.imports |= {f"{node.module}", *(f"{node.module}.{a.name}" for a in node.names)}
+        above = self.module.split(".")[: -node.level] if node.level else []
+        module = ".".join([*above, *([node.module] if node.module else [])])
+        self.imports |= {module, *(f"{module}.{a.name}" for a in node.names)}
         return node
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:

@@ -6,6 +6,7 @@ from typing import Protocol
 from crossmodal.config.experiment import Experiment
 from crossmodal.config.fit import non_defaults
 from crossmodal.config.params import Params
+from crossmodal.config.plugins import module
 from crossmodal.data.prepared import FILES, is_prepared
 from crossmodal.errors import ENCODERS, CrossmodalError
 from crossmodal.io.files import digest
@@ -231,8 +232,9 @@ def job_spec(step: str, spec: Spec, *plugins: str) -> str:
         spec: All else that the job depends on.
         plugins: Plug-ins that it runs, such as 'methods.sam'.
     """
-    modules = (f"crossmodal.{name}" for name in (f"steps.{step}", *plugins))
-    return spec.model_copy(update={"code": code(*modules)}).to_json()
+    modules = (module(*plugin.split(".")) for plugin in plugins)
+    step = f"crossmodal.steps.{step}"
+    return spec.model_copy(update={"code": code(step, *modules)}).to_json()
 
 
 def _weights(file: str) -> list[str]:

@@ -14,6 +14,7 @@ from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import UNFINISHED
 from crossmodal.io.relative_names import defect
 from crossmodal.workflow.listings import LISTING, fetch_listing, wrong_files
+from crossmodal.workflow.records import OUTPUTS
 
 IGNORE, LOCK = Path(".dvcignore"), Path("dvc.lock")
 MARKS = ("<<<<<<<", "=======", ">>>>>>>")  # of git, at the begin of a line
@@ -36,11 +37,13 @@ CLOSED = (
 def _checked(name: str) -> str:
     if reason := defect(name):
         raise ValueError(f"the name {reason}")
+    if PurePath(name).parts[0] not in OUTPUTS:
+        raise ValueError(f"{name} is none of the output folders {', '.join(OUTPUTS)}")
     return name
 
 
 class Output(BaseModel):
-    """An output folder in dvc.lock, and the hash of the listing of its files."""
+    """An output folder in dvc.lock, and the hash of the listing of its files; never code."""
 
     path: Annotated[str, AfterValidator(_checked)]
     md5: str = Field(pattern=LISTING)

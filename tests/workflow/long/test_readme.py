@@ -17,7 +17,7 @@ ITEMS = re.compile(r"`holiday/items.csv`:\n\n```csv\n(.*?)```", re.DOTALL)
 HOLIDAY = re.compile(r"```yaml\n(datasets:\n  holiday:.*?)```", re.DOTALL)
 COMMANDS = re.compile(r"```sh\ncrossmodal (init holiday)\nsnakemake --cores 8 (.*)\n```")
 LOADED = re.compile(r"```python\n(import crossmodal\n.*?)```", re.DOTALL)
-EXAMPLE = re.compile(r"`(src/crossmodal/\S+\.py)`:\n\n```python\n(.*?)```", re.DOTALL)
+EXAMPLE = re.compile(r"`(plugins/\S+\.py)`:\n\n```python\n(.*?)```", re.DOTALL)
 WORDS = ["sea", "sand", "hill", "snow", "tree", "road", "lake", "boat", "bird", "rain", "wind"]
 COLOURS = {"red": (200, 40, 40), "green": (40, 200, 40), "blue": (40, 40, 200)}
 
@@ -41,6 +41,7 @@ def test_the_three_plug_ins_of_the_pages_work_as_they_stand(fresh, monkeypatch):
     examples = dict(EXAMPLE.findall(pages))
     assert len(examples) == 3
     for path, source in examples.items():
+        (fresh.folder / path).parent.mkdir(exist_ok=True)
         (fresh.folder / path).write_text(source)
     mirror = fresh.folder / "mirror" / "my_photos"
     mirror.mkdir(parents=True)
