@@ -58,7 +58,7 @@ if PARAMS.portable:
 JOBS, REQUESTS = Jobs(PARAMS), Requests(PARAMS)
 DRAWINGS = Drawings(JOBS)
 with reporting():
-    refuse_missing_data(PARAMS, JOBS.datasets())
+    refuse_missing_data(PARAMS, JOBS.datasets(), JOBS.views())
 LIGHT = {"mem_mb": 2000, "runtime": 60, "gpu": 0}  # what a job without training asks for
 
 

@@ -164,10 +164,20 @@ def test_a_corrupt_image_is_named(folder, failure, content):
     assert "row 4, column 'image': mine/photos/sea.png: cannot be read" in failure(run)
 
 
-@pytest.mark.parametrize("columns", [("id",), ("image", "speech"), ("text", "image")])
-def test_columns_that_are_needed_are_named(failure, columns):
-    write(*without(*columns))
-    assert "need id and two of image, text, speech" in failure(run)
+def test_the_column_that_is_needed_is_named(failure):
+    write(*without("id"))
+    assert "has the columns image, text, speech, labels, split; it needs id" in failure(run)
+
+
+@pytest.mark.parametrize("media", [(), ("image",), ("text",)])
+def test_items_of_arrays_need_no_media(media):
+    write(*without(*{"image", "text", "speech"} - {*media}))
+    dataset, expected = run(), ["dog#0", "dog#1", "sea#0", "cat#0"]
+    assert [caption.id for caption in dataset.captions] == expected
+    assert [item.id for item in dataset.items] == ["dog", "sea", "cat"]
+    assert {bool(item.image) for item in dataset.items} == {"image" in media}
+    assert {bool(caption.text) for caption in dataset.captions} == {"text" in media}
+    assert dataset.remarks == run().remarks
 
 
 def test_a_csv_without_rows_is_refused(failure):

@@ -17,9 +17,11 @@ def refuse(tmp_path, monkeypatch):
     folder.mkdir(parents=True)
     monkeypatch.chdir(folder)
 
-    def refuse(**changes):
+    def refuse(files=(), **changes):
         dataset = Folder(**OPTIONS | changes)
-        refuse_missing_data(SimpleNamespace(dataset_of={"own": dataset}.get), ["own"])
+        features = {"rows": SimpleNamespace(files=files), "fc7": SimpleNamespace(files=())}
+        params = SimpleNamespace(dataset_of={"own": dataset}.get, feature_of=features.get)
+        refuse_missing_data(params, ["own"], features)
 
     return refuse
 
@@ -30,6 +32,7 @@ def refuse(tmp_path, monkeypatch):
         ({}, "--copy-paths own"),
         ({"root": "photos"}, "--copy-paths own --copy-paths photos"),
         ({"root": "own"}, "--copy-paths own"),
+        ({"files": ("a.npy", "own")}, "--copy-paths own --copy-paths a.npy"),
         ({"csv": "items.csv", "root": "/"}, "--copy-paths items.csv"),
     ],
 )

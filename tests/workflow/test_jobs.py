@@ -168,6 +168,19 @@ def test_another_language_is_part_of_the_jobs_that_read_texts(jobs, monkeypatch)
     assert after == [before[0] | {"language": "de"}, before[1]]
 
 
+def test_own_files_of_a_feature_are_part_of_its_job(jobs, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    fc7 = SimpleNamespace(dataset="scenes", feature="fc7")
+    before = json.loads(jobs.extract(fc7))
+    monkeypatch.setattr(jobs.params.feature_of("fc7"), "files", ("rows.npy",))
+    assert json.loads(jobs.extract(fc7)) == before  # the job says that there is none
+    digests = set()
+    for content in ("1", "2", "2"):
+        Path("rows.npy").write_text(content)
+        digests.add(json.loads(jobs.extract(fc7))["files"])
+    assert len(digests) == 2
+
+
 def test_table_inputs_are_runs_of_its_kind_and_figures():
     more = {"figures": ["epochs"], "margins": ["sam"], "similarity": ["cca"]}
     jobs = make(retrieval="intra-modal", map={"experiment": "cca"}, **more)

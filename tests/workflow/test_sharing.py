@@ -28,10 +28,14 @@ class InPart:
 
 class Params:
     datasets: ClassVar = {"open": {}, "closed": {}, "part": {}}
-    features: ClassVar = {"fne": {}, "tokens": {}}
+    features: ClassVar = {"fne": {}, "tokens": {}, "array": {}}
     experiments: ClassVar = {
-        name: type("Experiment", (), {"dataset": dataset})
-        for name, dataset in (("mine", "open"), ("theirs", "closed"))
+        name: SimpleNamespace(dataset=dataset, views={"image": feature})
+        for name, dataset, feature in (
+            ("mine", "open", "fne"),
+            ("theirs", "closed", "fne"),
+            ("on_arrays", "open", "array"),
+        )
     }
 
     def dataset_of(self, name):
@@ -41,7 +45,9 @@ class Params:
         return [*getattr(self, kind)]
 
     def feature_of(self, name):
-        return SimpleNamespace(invertible=name == "tokens")
+        return SimpleNamespace(
+            invertible=name != "fne", files=("mine.npy",) if name == "array" else ()
+        )
 
     def plugin(self, kind, name):
         return {"plugin": f"{name}_plugin"}
@@ -65,6 +71,7 @@ PATHS = {
     "features/part/fne.h5": True,
     "features/part/tokens.h5": False,
     "features/open/tokens.h5": True,
+    "features/open/array.h5": False,
     "features/part/.records.json": True,
     "features/part/dropped.h5": False,
     "features/dropped/fne.h5": False,
@@ -75,6 +82,8 @@ PATHS = {
     "models/mine/seed0/model.safetensors": True,
     "models/theirs/seed0/model.safetensors": False,
     "embeddings/theirs/seed0.h5": False,
+    "embeddings/on_arrays/seed0.h5": False,
+    "models/on_arrays/seed0/model.safetensors": False,
     "results/tables/all.md": True,
     "src/crossmodal/sharing.py": True,
     "src/crossmodal/__pycache__/sharing.cpython-311.pyc": False,

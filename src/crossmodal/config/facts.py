@@ -14,6 +14,7 @@ class FeatureFacts(Strict):
     reads: tuple[str, ...]
     of: tuple[str, ...]
     weights: str
+    files: tuple[str, ...]
     threads: int
     gpu: bool
     invertible: bool

@@ -35,6 +35,7 @@ class Feature(Plugin, ABC):
         reads: Files of the prepared dataset that it needs.
         of: Names of the features it is computed from.
         weights: Name of a file in `data/raw/weights/`, or empty.
+        files: Paths of the user's own files that it reads; a change of one extracts it again.
         chunk: Rows extracted at a time.
         threads: CPU threads that it makes use of; a job sets how many it has. Rows must not depend
             on it.
@@ -53,6 +54,7 @@ class Feature(Plugin, ABC):
     reads: ClassVar[tuple[str, ...]] = ("items.csv", "captions.csv", "splits.csv", "media.zip")
     of: tuple[str, ...] = ()
     weights: str = ""
+    files: tuple[str, ...] = ()
     chunk: int = 256
     threads: int = 1
     gpu: ClassVar[bool] = False

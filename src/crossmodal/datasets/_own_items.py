@@ -23,7 +23,12 @@ def labels_of(rows: list[Row]) -> tuple[str, ...]:
 
 
 def captions_of(rows: list[Row]) -> dict[int, Row]:
-    """Return captions of an item by the number of their row; of identical ones the first."""
+    """Return captions of an item by the number of their row; of identical ones the first.
+
+    Without columns of texts and speech, each row is a caption, which an array may describe.
+    """
+    if not is_told(rows):
+        return dict(enumerate(rows))
     numbers: dict[tuple[str, str], int] = {}
     for number, row in enumerate(rows):
         if row["text"] or row["speech"]:
@@ -31,11 +36,16 @@ def captions_of(rows: list[Row]) -> dict[int, Row]:
     return {number: rows[number] for number in numbers.values()}
 
 
+def is_told(rows: list[Row]) -> bool:
+    """Return whether captions have columns."""
+    return bool({"text", "speech"} & {*rows[0].values})
+
+
 def remarks(items: Items) -> Iterator[str]:
     """Yield remarks on what items and rows lack, or have twice."""
     rows = [row for rows in items.values() for row in rows]
     unlabelled = sum(not labels_of(rows) for rows in items.values())
-    silent = sum(not (row["text"] or row["speech"]) for row in rows)
+    silent = is_told(rows) * sum(not (row["text"] or row["speech"]) for row in rows)
     spoken = sum("text" in row.values and not row["text"] and bool(row["speech"]) for row in rows)
     repeated = len(rows) - silent - sum(len(captions_of(rows)) for rows in items.values())
     if 0 < unlabelled < len(items):

@@ -51,11 +51,8 @@ def read_table(path: Path, media: Media, skip_bad: bool) -> Table:
     columns = rows[0].values if rows else {}
     if not rows:
         raise CrossmodalError(f"{path}: has no rows below its header; add one for each caption")
-    if "id" not in columns or len({*MODALITIES} & {*columns}) < 2:
-        raise CrossmodalError(
-            f"{path}: has the columns {', '.join(columns)}; need id and two of "
-            f"{', '.join(MODALITIES)}"
-        )
+    if "id" not in columns:
+        raise CrossmodalError(f"{path}: has the columns {', '.join(columns)}; it needs id")
     if not media.root.is_dir():
         reason = "in which its files are looked up, is no folder; correct `root`"
         raise CrossmodalError(f"{path}: {media.root}, {reason}")

@@ -1,7 +1,7 @@
 """Your own data: a CSV of images, texts, recordings and labels, and the files it names.
 
-A row is a caption, and rows with the same id are captions of one item. Columns, of which `id` and
-two of `image`, `text` and `speech` are needed:
+A row is a caption, and rows with the same id are captions of one item. Columns, of which `id` is
+needed, and two of `image`, `text` and `speech`, unless the feature `array` has rows of them:
 
 - `id`: name of the item;
 - `text`: what the caption says;
@@ -28,7 +28,7 @@ from pydantic import Field, model_validator
 from crossmodal.data.dataset import Dataset
 from crossmodal.data.prepared import SPLITS
 from crossmodal.data.writer import Writer
-from crossmodal.datasets._own_items import captions_of, labels_of, stating
+from crossmodal.datasets._own_items import captions_of, is_told, labels_of, stating
 from crossmodal.datasets._own_media import Media
 from crossmodal.datasets._own_splits import drawn_splits, parted, stated_splits
 from crossmodal.datasets._own_table import Table, named_rows, read_table
@@ -129,7 +129,8 @@ class Folder(Dataset):
             out.item(id, splits[id], labels[0] if labels else "", labels, image, suffix)
             for number, row in captions_of(rows).items():
                 speech, suffix = self.media.read(row, "speech")
-                out.caption(f"{id}#{number}", id, row["text"], speech, suffix)
+                tags = not is_told(rows)  # a caption that only arrays describe has no text
+                out.caption(f"{id}#{number}", id, row["text"], speech, suffix, tags=tags)
         for remark in table.remarks:
             out.remark(remark)
 

@@ -15,6 +15,7 @@ from crossmodal.data.known_words import check_known_words
 from crossmodal.data.prepared import Prepared, item_of
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.checkpoints import unfinished_work
+from crossmodal.io.files import readable
 from crossmodal.io.progress import track
 from crossmodal.io.provenance import provenance
 from crossmodal.io.seals import is_whole, sealing
@@ -54,6 +55,7 @@ def extract(
     inputs += [features / f"{name}.h5" for name in feature.of]
     network = weights / feature.weights if feature.weights else None
     inputs += [network] if network else []
+    inputs += [readable(Path(file)) for file in feature.files]
     sources = {name: open_features(features / f"{name}.h5") for name in feature.of}
     with unfinished_work(output, non_defaults(spec), inputs) as parts:
         read = verified(inputs)

@@ -9,19 +9,21 @@ from crossmodal.errors import CrossmodalError
 FOLDERS = ".dvc/tmp/exps"
 
 
-def refuse_missing_data(params: Params, datasets: Iterable[str]) -> None:
+def refuse_missing_data(params: Params, datasets: Iterable[str], features: Iterable[str]) -> None:
     """Refuse an experiment whose folder lacks data of the user, before its first job.
 
     Args:
         params: The checked params.yaml.
         datasets: Names of the datasets that the experiment needs.
+        features: Names of the features.
 
     Raises:
         CrossmodalError: If data are missing, with the option of DVC that copies them.
     """
     if FOLDERS not in Path.cwd().as_posix():
         return
-    paths = (path for name in datasets for path in params.dataset_of(name).own_paths())
+    paths = [path for name in datasets for path in params.dataset_of(name).own_paths()]
+    paths += [Path(file) for name in features for file in params.feature_of(name).files]
     if missing := [str(path) for path in dict.fromkeys(paths) if not path.exists()]:
         options = " ".join(f"--copy-paths {path}" for path in missing)
         raise CrossmodalError(

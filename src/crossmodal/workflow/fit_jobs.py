@@ -64,6 +64,11 @@ class FitJobs:
         """Return the datasets of the suite."""
         return sorted({self._experiment(name).dataset for name in self.experiments()})
 
+    def views(self) -> list[str]:
+        """Return the features that methods of the suite take."""
+        views = (self._experiment(name).views.values() for name in self.experiments())
+        return sorted({feature for each in views for feature in each})
+
     # acquire and prepare
 
     def raw_folder(self, wildcards: Wildcards) -> str:
@@ -126,12 +131,14 @@ class FitJobs:
         return int(self.params.feature_of(wildcards.feature).gpu)
 
     def extract(self, wildcards: Wildcards) -> str:
-        """Return the specification of an extraction: options, and the language of texts."""
+        """Return the specification of an extraction: options, language of texts, own files."""
         entry = self.params.plugin("features", wildcards.feature)
-        arithmetic = self._arithmetic(self.feature_gpu(wildcards))
-        spec = ExtractSpec.model_validate(
-            entry | {"language": self._language(wildcards)} | arithmetic
-        )
+        further = self._arithmetic(self.feature_gpu(wildcards))
+        further |= {"language": self._language(wildcards)}
+        named = map(Path, self.params.feature_of(wildcards.feature).files)
+        if files := [path for path in named if path.is_file()]:  # the job reports missing ones
+            further |= {"files": own_files.content(files)}
+        spec = ExtractSpec.model_validate(entry | further)
         return job_spec("extract", spec, f"features.{entry['plugin']}")
 
     # train

@@ -65,8 +65,8 @@ def ignored(params: Params, before: str = "") -> str:
     """Return the content of .dvcignore, which excludes all that params.yaml does not name.
 
     A prepared dataset's texts and media are raw data, and so are features from which they can be
-    recovered; pages of examples show them. Its ids, labels and splits are not. What has a broken
-    plug-in stays closed.
+    recovered; pages of examples show them. Its ids, labels and splits are not. Features that are a
+    user's own files, and models of these, and what has a broken plug-in stay closed.
 
     Args:
         params: The checked params.yaml.
@@ -86,9 +86,15 @@ def ignored(params: Params, before: str = "") -> str:
                 f"!/data/prepared/{name}/*",
                 f"!/features/{name}/*.h5",
             ]
+    lines += [f"/features/*/{name}.h5" for name in _own(params)]
     lines += _closed_models(params, before)
     lines += [COMPILED, f"{UNFINISHED}*"]  # last, so that nothing opens them
     return HEADER + "\n".join(dict.fromkeys(lines)) + "\n"
+
+
+def _own(params: Params) -> list[str]:
+    """Return the features that are a user's own files."""
+    return [name for name in sorted(params.usable("features")) if params.feature_of(name).files]
 
 
 def _closed_models(params: Params, before: str) -> list[str]:
@@ -99,11 +105,13 @@ def _closed_models(params: Params, before: str) -> list[str]:
         if line.startswith(("/models/", "/embeddings/"))
         and PurePath(line).name not in params.experiments
     ]
-    usable = params.usable("datasets")
+    usable, own = params.usable("datasets"), {*_own(params)}
     closed = [
         name
         for name, spec in params.experiments.items()
-        if spec.dataset not in usable or not params.dataset_of(spec.dataset).shares_models
+        if spec.dataset not in usable
+        or not params.dataset_of(spec.dataset).shares_models
+        or {*spec.views.values()} & own
     ]
     return dropped + [f"/{kind}/{name}" for kind in ("models", "embeddings") for name in closed]
 

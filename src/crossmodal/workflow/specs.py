@@ -75,11 +75,13 @@ class ExtractSpec(ComputeSpec):
         plugin: File of the feature.
         options: Its options.
         language: Language of the dataset's texts, BCP 47.
+        files: Digest of the user's own files.
     """
 
     plugin: str
     options: Options
     language: str = "en"
+    files: str = ""
 
 
 class TrainSpec(Fit, ComputeSpec):
