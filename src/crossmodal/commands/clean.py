@@ -65,7 +65,7 @@ def _refuse_unsound(params: Params, name: str) -> None:
 
 
 def _is_downloadable(source: Source, raw: Path, mirror: str | None) -> bool:
-    return bool(source.urls) or is_mirrored(mirror, raw.name, source.file)
+    return bool(source.urls) or is_mirrored(mirror, raw.name, source)
 
 
 def _sharing(params: Params, name: str) -> list[str]:

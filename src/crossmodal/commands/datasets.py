@@ -60,7 +60,7 @@ def survey(params: Params) -> tuple[list[tuple[str, ...]], dict[str, str]]:
             )
         )
         mirror = os.environ.get(MIRROR) or params.mirror
-        asked = [s for s in lacking if not s.urls and not is_mirrored(mirror, raw.name, s.file)]
+        asked = [s for s in lacking if not s.urls and not is_mirrored(mirror, raw.name, s)]
         advice[name] = f"crossmodal check {name}" if prepared else _to_prepare(name, asked, raw)
     return rows, advice
 
@@ -81,9 +81,10 @@ def _to_prepare(name: str, asked: list[Source], raw: Path) -> str:
     return f"{instructions(asked, raw)}\n  then {to_prepare(name)}" if asked else to_prepare(name)
 
 
-def is_mirrored(mirror: str | None, folder: str, file: str) -> bool:
-    """Return whether a mirror has a file; any file may be at a URL."""
-    return bool(mirror and ("://" in mirror or Path(mirror, folder, file).is_file()))
+def is_mirrored(mirror: str | None, folder: str, source: Source) -> bool:
+    """Return whether a mirror has a file of a dataset's `folder`; any file may be at a URL."""
+    path = Path(mirror or "", source.folder or folder, source.file)
+    return bool(mirror and ("://" in mirror or path.is_file()))
 
 
 def _download(lacking: list[Source]) -> str:

@@ -20,6 +20,7 @@ class Source:
         bytes: Size of the official file, where known.
         help: How to get the file by hand where no address works, in a sentence; the message adds
             the folder to put it in.
+        folder: Sub-folder of a mirror that holds it, where that is not the dataset's own.
     """
 
     file: str
@@ -27,6 +28,7 @@ class Source:
     sha256: str | None = None
     bytes: int | None = None
     help: str = ""
+    folder: str = ""
 
 
 class Dataset(Plugin, ABC):

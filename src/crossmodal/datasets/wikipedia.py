@@ -1,7 +1,9 @@
 """Wikipedia featured articles (Rasiwasia et al. 2010): 2,866 image-text pairs, 10 categories.
 
 The pairs come with the authors' own features: 128-d SIFT histograms and 10-d LDA topic proportions;
-the whole archive holds their photographs and articles too.
+the whole archive holds their photographs and articles too. The code of Ding et al. (TMM 2017) has
+stronger ones in the same order: a 128-d image feature, most likely of a CNN and reduced by PCA, and
+means of 100-d word vectors.
 The publisher has a training and a test part and no validation part. CMOLRS tests on all 693 test
 items, so its validation items are drawn from the training part; SAM, as all who follow Peng et al.,
 tests on 462 of them, and its validation items are the other 231.
@@ -61,6 +63,15 @@ LISTS_AND_FEATURES = (
     _source("raw_features.mat", "ca628f765a69575e168ab29eb97f5ade12fadf47b31de1328c7ff631c7f225ae"),
 )
 PACKED = Source(ARCHIVE.rsplit("/", 1)[1], (ARCHIVE,), help=f"Get it from its authors, {ARCHIVE}.")
+STRONG = Source(
+    "cnn_wordvec.mat",
+    help="Get it from the research code of Ding et al., Cross-modal hashing via rank-order "
+    "preserving, TMM 2017.",
+    folder="wikipedia_strong",
+)
+# letters of its matrices, their names here and their columns
+CLASSIC = {"I": ("sift", 128), "T": ("lda", 10)}
+STRONGER = {"I": ("cnn", 128), "T": ("word_vectors", 100)}
 TEXT = re.compile("<text>(.*)</text>", re.DOTALL)
 
 
@@ -79,6 +90,10 @@ class Wikipedia(Dataset):
             description="Whether items have their photograph and their article, from the whole "
             "archive, for other features than the published ones.",
         )
+        strong: bool = Field(
+            False,
+            description="Whether items have the stronger features too, `cnn` and `word_vectors`.",
+        )
 
         @model_validator(mode="after")
         def _as_published(self) -> Self:
@@ -88,13 +103,21 @@ class Wikipedia(Dataset):
             return self
 
     options: Options
-    licence = "Wikipedia texts: CC BY-SA; images: their own licences; features: research use"
-    citation = "N. Rasiwasia et al., A new approach to cross-modal multimedia retrieval, MM 2010"
-    sources: tuple[Source, ...] = (*LISTS_AND_FEATURES, PACKED)
+    licence = (
+        "Wikipedia texts: CC BY-SA; images: their own licences; features: research use; stronger "
+        "features: none stated"
+    )
+    citation = (
+        "N. Rasiwasia et al., A new approach to cross-modal multimedia retrieval, MM 2010; "
+        "stronger features: K. Ding et al., Cross-modal hashing via rank-order preserving, "
+        "TMM 19, 2017"
+    )
+    sources: tuple[Source, ...] = (*LISTS_AND_FEATURES, PACKED, STRONG)
 
     def __init__(self, **options: object) -> None:
         super().__init__(**options)
         self.sources = LISTS_AND_FEATURES + (PACKED,) * self.options.media
+        self.sources += (STRONG,) * self.options.strong
         part, published = "train", None
         if self.options.protocol == "sam":
             part, published = "test", frozenset(map(int, SAM_VALIDATION.split()))
@@ -117,7 +140,10 @@ class Wikipedia(Dataset):
         else:
             for split, _, image, category in listed:
                 out.item(image, split, category)
-        for name, matrix in _read_features(raw / "raw_features.mat").items():
+        features = _read_features(raw / "raw_features.mat", CLASSIC)
+        if self.options.strong:
+            features |= _read_features(raw / STRONG.file, STRONGER)
+        for name, matrix in features.items():
             out.published(name, matrix)
 
 
@@ -150,12 +176,17 @@ def _read_lines(path: Path) -> list[str]:
         raise CrossmodalError(f"{path}: {error}; get the file again") from error
 
 
-def _read_features(path: Path) -> dict[str, np.ndarray]:
-    """Return the published matrices, training part above test part."""
-    keys = [f"{prefix}_{suffix}" for prefix in "IT" for _, suffix in PARTS.values()]
+def _read_features(path: Path, published: dict[str, tuple[str, int]]) -> dict[str, np.ndarray]:
+    """Return the published matrices, training part above test part.
+
+    Args:
+        path: Matlab file with the matrices `<letter>_tr` and `<letter>_te`.
+        published: Letters, names and columns of the matrices.
+    """
+    keys = [f"{prefix}_{suffix}" for prefix in published for _, suffix in PARTS.values()]
     matrices = read_matlab(path, keys)
     features = {}
-    for name, prefix, width in (("sift", "I", 128), ("lda", "T", 10)):
+    for prefix, (name, width) in published.items():
         parts = []
         for part, (_, suffix) in PARTS.items():
             key, shape = f"{prefix}_{suffix}", (COUNTS[part], width)

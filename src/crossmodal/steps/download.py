@@ -26,7 +26,7 @@ def download(dataset: str, output: Path) -> None:
     if output.name not in sources:
         raise CrossmodalError(f"{dataset}: no file {output.name!r}; it has: {', '.join(sources)}")
     source, name = sources[output.name], f"{dataset}/{output.name}"
-    _get(source, name, output, sources.values())
+    _get(source, f"{source.folder or dataset}/{output.name}", output, sources.values())
     if not source.sha256:
         try:
             check_or_record(name, output)
@@ -60,9 +60,16 @@ def instructions(sources: Iterable[Source], raw: Path) -> str:
     """Return the files to get by hand, their sources and their folder, a line per file."""
     lines = [
         f"Put into {raw}, or into <mirror>/{raw.name} with {MIRROR} naming <mirror>:",
-        *(f"  {s.file}{f' ({decimal(s.bytes)})' if s.bytes else ''}: {s.help}" for s in sources),
+        *(f"  {s.file}{_facts(s)}: {s.help}" for s in sources),
     ]
     return "\n".join(dict.fromkeys(lines))
+
+
+def _facts(source: Source) -> str:
+    """Return the size of a file, and its folder in a mirror where that is another one."""
+    facts = [decimal(source.bytes)] if source.bytes else []
+    facts += [f"in a mirror: {source.folder}/"] if source.folder else []
+    return f" ({', '.join(facts)})" if facts else ""
 
 
 def _clear_archives(sources: Collection[Source], folder: Path) -> None:
