@@ -11,6 +11,7 @@ TABLES = (
     *("wikipedia", "sam_wikipedia_462", "sam_wikipedia", "flickr8k_classes_all"),
     *("flickr8k_classes_all_fne_z", "sam_pascal", "sam_nuswide_10k", "sam_nuswide_top10"),
     *("voc2007_multi", "mirflickr_multi", "nuswide_multi"),
+    *("sam_pascal_lite", "wikipedia_strong", "wikipedia_strong_462"),
 )
 ONLINE = {"cmolrs", "fast_cmolrs", "full_sgd", "lrbs", "pl_ranking", "sam"}
 

@@ -1,4 +1,5 @@
 import os
+import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -217,6 +218,31 @@ def test_what_the_archive_lacks_is_named(small, failure, damage):
     assert named in failure(wikipedia.prepare, **MEDIA)
 
 
+STRONG = layout.DATASETS["wikipedia_strong"]
+
+
+def test_stronger_features_stand_beside_the_published_ones(small):
+    wikipedia = small("wikipedia")
+    dataset = wikipedia.prepare(**STRONG)
+    published = scipy.io.loadmat(wikipedia.raw / "cnn_wordvec.mat")
+    for name, letter in (("cnn", "I"), ("word_vectors", "T")):
+        expected = np.concatenate([published[f"{letter}_tr"], published[f"{letter}_te"]])
+        np.testing.assert_array_equal(dataset.published(name), expected.astype(np.float32))
+    assert dataset.published("sift").shape == (210, 128)
+
+
+def test_stronger_features_are_needed_only_where_asked_for(small, failure):
+    wikipedia = small("wikipedia")
+    (wikipedia.raw / "cnn_wordvec.mat").unlink()
+    assert len(wikipedia.prepare(**STRONG | {"strong": False}).items) == 210
+    shutil.rmtree(wikipedia.raw.parent / "prepared")
+    (wikipedia.raw.parent / "prepared").mkdir()
+    assert "cnn_wordvec.mat" in failure(wikipedia.prepare, **STRONG)
+    for strong in (False, True):
+        entry = plugins.make("datasets", "wikipedia", STRONG | {"strong": strong}, "wikipedia")
+        assert ("cnn_wordvec.mat" in [source.file for source in entry.sources]) == strong
+
+
 @pytest.mark.parametrize("validation", [0, 2173])
 def test_validation_leaves_something_to_train_on(validation):
     with pytest.raises(CrossmodalError, match=r"wikipedia\.validation"):
@@ -276,6 +302,26 @@ def test_sam_splits_have_published_sizes_and_categories(tmp_path):
     assert sum(found["train"]) == 2173
     assert found["validation"] == [9, 28, 33, 27, 25, 19, 17, 12, 28, 33]
     assert found["test"] == [25, 60, 63, 58, 40, 39, 34, 29, 43, 71]
+
+
+@pytest.mark.real
+def test_real_stronger_features_are_decorrelated_over_all_items(tmp_path):
+    """So the PCA was fitted on all items, those of the test part too."""
+    mirror = Path(os.environ.get("CROSSMODAL_MIRROR", "none"))
+    if not (mirror / "wikipedia_strong").is_dir():
+        pytest.skip("CROSSMODAL_MIRROR has no wikipedia_strong")
+    raw = tmp_path / "raw"
+    shutil.copytree(mirror / "wikipedia", raw)
+    shutil.copy(mirror / "wikipedia_strong" / "cnn_wordvec.mat", raw)
+    options = {"protocol": "cmolrs", "validation": 231, "seed": 0, "strong": True}
+    prepare(PrepareSpec(plugin="wikipedia", options=options), raw, tmp_path / "wikipedia")
+    dataset = Prepared(tmp_path / "wikipedia")
+    cnn, words = dataset.published("cnn"), dataset.published("word_vectors")
+    assert (cnn.shape, words.shape) == ((2866, 128), (2866, 100))
+    assert np.abs(cnn.mean(0)).max() < 1e-4
+    assert np.abs(np.corrcoef(cnn.T) - np.eye(128)).max() < 1e-4
+    train = cnn[[i for i, item in enumerate(dataset.items) if dataset.splits[item.id] != "test"]]
+    assert np.abs(train.mean(0)).max() > 0.1
 
 
 def joined(first, second):

@@ -358,6 +358,21 @@ def test_a_mirror_folder_answers_for_its_own_files(server, publish, output, tmp_
     assert mirrored.exists()
 
 
+def test_a_file_may_lie_in_another_folder_of_a_mirror(publish, output, tmp_path, monkeypatch):
+    publish(folder="other")
+    mirrored = tmp_path / "mirror" / "other" / "a.mat"
+    mirrored.parent.mkdir(parents=True)
+    mirrored.write_bytes(CONTENT)
+    monkeypatch.setenv(MIRROR, str(tmp_path / "mirror"))
+    download("toy", output)
+    assert output.samefile(mirrored)
+    mirrored.unlink()
+    output.unlink()
+    found = failure(output)
+    for fragment in (f"{mirrored}: not in the mirror", f"a.mat (in a mirror: other/): {HELP}"):
+        assert fragment in found
+
+
 def test_a_mirror_on_another_file_system_is_copied(publish, output, tmp_path, monkeypatch):
     def refuse(*paths):
         raise OSError(errno.EXDEV, "Invalid cross-device link")

@@ -99,11 +99,11 @@ class PascalSentences(Dataset):
         page, images = Page(raw / PAGE), self.photographs.file
         splits = self._split(list(page.captions))
         labels = _read_labels(raw / LABELS, page.captions.keys()) if self.labelled else {}
-        kept = [file for file in page.captions if file in labels or not self.labelled]
+        chosen = [file for file in page.captions if file in labels or not self.labelled]
         repeated, sides = 0, []
         with Archive(raw / images) as archive:
             members = {self._file(member): member for member in archive.names}
-            for file in track(kept, len(kept), "pascal_sentences"):
+            for file in track(chosen, len(chosen), "pascal_sentences"):
                 captions, name = dict.fromkeys(page.captions[file]), self._file(file)
                 if name not in members or not captions:
                     raise CrossmodalError(
@@ -122,8 +122,8 @@ class PascalSentences(Dataset):
             f"has the photographs of {images}; their shorter side has {side:g} pixels (median)"
         )
         if repeated:
-            out.remark(f"has {repeated} captions twice at one photograph, which count once")
-        if left_out := len(page.captions) - len(kept):
+            out.remark(f"has {repeated} repeated captions of a photograph, which count once")
+        if left_out := len(page.captions) - len(chosen):
             out.remark(f"leaves out {left_out} photographs without labels in {LABELS}")
 
     def _file(self, path: str) -> str:
@@ -163,11 +163,11 @@ def _read_labels(path: Path, files: Collection[str]) -> dict[str, tuple[str, ...
         raise CrossmodalError(f"{path}: its columns are {header[1]}; need image and labels")
     labels: dict[str, tuple[str, ...]] = {}
     for line, (file, *names) in rows:
-        found = tuple(name.strip() for name in ";".join(names).split(";"))
-        if file not in files or file in labels or file.split("/")[0] not in found:
+        classes = tuple(name.strip() for name in ";".join(names).split(";"))
+        if file not in files or file in labels or file.split("/")[0] not in classes:
             raise CrossmodalError(
                 f"{path}: row {line}: {file!r} is not on the page, is there twice, or lacks its "
-                f"category among {'; '.join(found)}; correct the row"
+                f"category among {'; '.join(classes)}; correct the row"
             )
-        labels[file] = found
+        labels[file] = classes
     return labels

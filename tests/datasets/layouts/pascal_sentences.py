@@ -1,4 +1,4 @@
-"""Pascal Sentences: one web page, and the archive of PASCAL VOC 2008."""
+"""Pascal Sentences: one web page, its photographs or those of PASCAL VOC 2008, and VOC's labels."""
 
 from tests.datasets.layouts import pack, photograph, small
 
@@ -36,6 +36,8 @@ TABLE = {
 }
 FEW, MANY = ("aeroplane/2008_000001.jpg", 4), ("tvmonitor/2008_000159.jpg", 6)
 SHARED = "2008_000001.jpg"  # shows two categories
+REPEATED = "bird/2008_000020.jpg"  # has one caption twice
+UNLABELLED = "cat/2008_000060.jpg"
 
 
 def files():
@@ -62,11 +64,18 @@ def captions(file):
     return [things[n % 5].format(f"{category} {n}") for n in range(count)]
 
 
+def labels(file):
+    """All that a photograph shows, its category first."""
+    category = file.split("/")[0]
+    return [category, "person"] if category < "cow" else [category]
+
+
 def make(folder, rng):
     """Write the page as the site has it: cells in lines of their own, tables inside of cells."""
     rows = []
     for file in files():
         texts = [c.replace("&", "&amp;").replace("\u201c", "&ldquo;") for c in captions(file)]
+        texts += texts[:1] * (file == REPEATED)
         table = "\n".join(f"<tr><td> {text} </td></tr>" for text in texts)
         rows.append(f'<tr>\n<td><img src="{file}"></td>\n<td><table><tbody>{table}\n')
         rows.append("</tbody></table></td>\n</tr>\n")
@@ -81,3 +90,7 @@ def make(folder, rng):
     }
     members["VOCdevkit/VOC2008/ImageSets/Main/trainval.txt"] = "2008_000001\n"
     pack(folder / "VOCtrainval_14-Jul-2008.tar", members)
+    own = {file: photograph(c, len(CATEGORIES), rng) for file, c in files().items()}
+    pack(folder / "pascal-sentences.zip", own)
+    rows = [f"{file},{';'.join(labels(file))}" for file in files() if file != UNLABELLED]
+    (folder / "voc_labels.csv").write_text("\n".join(["image,labels", *rows, ""]))

@@ -24,6 +24,7 @@ DATASETS = {
     "wikipedia": {"protocol": "cmolrs", "validation": 20, "seed": 0, "media": False},
     "wikipedia_462": {"protocol": "sam", "validation": 20, "seed": 0, "media": False},
     "wikipedia_media": {"protocol": "sam", "validation": 20, "seed": 0, "media": True},
+    "wikipedia_strong": {"protocol": "cmolrs", "validation": 20, "seed": 0, "strong": True},
 }
 TABLE = {
     "dataset": "wikipedia_462",
@@ -38,6 +39,7 @@ def make(folder, rng):
     (folder / "categories.list").write_text("\n".join([*CATEGORIES, "", ""]))
     leanings = {width: rng.random((len(CATEGORIES), width)) ** 4 for width in (128, 10)}
     matrices, members = {}, {"wikipedia_dataset/README.txt": "2866 documents"}
+    stronger = {}
     for part, suffix in (("train", "tr"), ("test", "te")):
         numbers = rng.permutation(np.arange(COUNTS[part]) % len(CATEGORIES))
         lines = [f"text{suffix}{r}-2.1\timage{suffix}{r}\t{c + 1}" for r, c in enumerate(numbers)]
@@ -45,10 +47,15 @@ def make(folder, rng):
         for letter, width in (("I", 128), ("T", 10)):
             rows = leanings[width][numbers] + 0.1 * rng.random((len(numbers), width))
             matrices[f"{letter}_{suffix}"] = rows / rows.sum(1, keepdims=True)
+            columns = {"I": 128, "T": 100}[letter]
+            stronger[f"{letter}_{suffix}"] = rng.normal(
+                numbers[:, None], 1, (len(numbers), columns)
+            )
         for row, number in enumerate(numbers):
             members |= _document(f"{suffix}{row}", number, rng)
     pack(folder / "wikipedia_dataset.zip", members)
     scipy.io.savemat(folder / "raw_features.mat", matrices)
+    scipy.io.savemat(folder / "cnn_wordvec.mat", stronger)
 
 
 def _document(row, number, rng):
