@@ -24,7 +24,10 @@ app.add_typer(cleaning, name="clean")
 @app.command()
 def init(
     folder: Annotated[
-        Path, typer.Argument(help="Folder of images, sound files and texts, or of a CSV of them.")
+        Path,
+        typer.Argument(
+            help="Folder of images, sound files and texts; or a table, or shards, of them."
+        ),
     ],
     name: Annotated[
         str | None,
@@ -39,7 +42,9 @@ def init(
 
     Captions are the lines of a text file of the same name, or the words of the file name. Labels
     are the names of sub-folders; `train`, `val` and `test` are splits. An existing CSV is used as
-    it is. No file is overwritten; skipped files are listed with the reason.
+    it is, and so are Hugging Face folders, COCO's and Karpathy's JSON, Parquet, JSON Lines, Excel
+    and the shards of WebDataset and img2dataset. No file is overwritten; skipped files are listed
+    with the reason.
     """
     from crossmodal.commands.init import init as run
 

@@ -12,6 +12,7 @@ import yaml
 from crossmodal.config.overlays import read_files
 from crossmodal.datasets._own_csv import Table, new_table, table_there
 from crossmodal.datasets._own_files import files_of
+from crossmodal.datasets._own_source import table_of_source
 from crossmodal.datasets._own_table import MODALITIES
 from crossmodal.datasets._unread import listed
 from crossmodal.errors import CrossmodalError
@@ -24,7 +25,7 @@ LONGEST = 60  # characters of a default name, which becomes part of file names
 OVERLAY = """\
 # Laid over params.yaml: {command}
 datasets:
-  {name}: {{plugin: folder, csv: {csv}, {options}validation: 0.1, test: 0.2, seed: 0,
+  {name}: {{plugin: folder, {option}: {csv}, {options}validation: 0.1, test: 0.2, seed: 0,
     language: {language},  # of the captions, by BCP 47; `und`: not known
     duplicates: refuse}}  # `refuse` or `warn`: equal items in two of your own splits
 {features}experiments:
@@ -51,7 +52,8 @@ def init(folder: Path, name: str | None, skip_bad: bool, path: Path) -> None:
     written last, so that the same command repeats an interrupted one.
 
     Args:
-        folder: Pictures, sound files and texts in any sub-folders; or a CSV that names them.
+        folder: Pictures, sound files and texts in any sub-folders; or a CSV that names them; or
+            a file or folder in a format of `datasets/_formats`.
         name: Name of dataset, experiment and table; by default that of the folder.
         skip_bad: Whether the overlay skips unreadable files.
         path: params.yaml.
@@ -60,36 +62,47 @@ def init(folder: Path, name: str | None, skip_bad: bool, path: Path) -> None:
         CrossmodalError: If another overlay exists, the name is taken, or the folder has too few
             files; nothing is written then.
     """
-    if not folder.is_dir():
-        raise CrossmodalError(f"{folder}: no such folder")
+    if not folder.exists():
+        raise CrossmodalError(f"{folder}: no such file or folder")
     name = name or _default_name(folder)
     overlay = Path(f"{name}.yaml")
     _check_name(name, read_files([path]))
-    files = files_of(folder)
-    place = folder if os.access(folder, os.W_OK) else Path(f"{name}_table")
-    table = table_there(folder, place, files) or new_table(folder, place, files)
+    table, left_out = _table(folder, name, skip_bad)
     command = f"snakemake --cores 8 results/tables/{name}.md --configfile {overlay}"
     texts = [row["text"] for row in table.rows if row["text"]]
     language = guess_language(texts)
-    options = "" if table.csv.parent == folder else f"root: {_quoted(folder.as_posix())}, "
+    elsewhere = folder.is_dir() and table.option == "csv" and table.csv.parent != folder
+    options = f"root: {_quoted(folder.as_posix())}, " if elsewhere else ""
     options += "skip_bad: true, " if skip_bad else ""
     text = _overlay(name, table, options, language, command)
     if overlay.exists() and overlay.read_text(encoding="utf-8") != text:
         raise CrossmodalError(f"{overlay}: exists already; edit or delete it, or give --name")
     _write(table, overlay, text, folder)
     print(f"wrote {overlay}: dataset, experiment and table `{name}`")
-    if table.csv.parent != folder:
+    if elsewhere:
         print(f"{folder} is read-only: `root` in {overlay} is the folder of the files")
     print("\n  ".join([f"read {table.facts[0]}", *table.facts[1:]]))
     if texts:
         print(f"captions: language {language} (a guess); `language` in {overlay} sets it")
-    print("\n  ".join(["left out:", *(listed(files.left_out) or ["nothing"])]))
+    print("\n  ".join(["left out:", *(left_out or ["nothing"])]))
     print(f"now run:\n  {command}")
 
 
+def _table(folder: Path, name: str, skip_bad: bool) -> tuple[Table, list[str]]:
+    """Return the table of a folder or file, and lines on what is left out."""
+    if table := table_of_source(folder, skip_bad):
+        return table, table.malformed
+    files = files_of(folder)
+    place = folder if os.access(folder, os.W_OK) else Path(f"{name}_table")
+    table = table_there(folder, place, files) or new_table(folder, place, files)
+    return table, listed(files.left_out)
+
+
 def _default_name(folder: Path) -> str:
-    """Return the folder's name, reduced to ASCII letters, digits and _."""
-    letters = unicodedata.normalize("NFKD", folder.resolve().name).encode("ascii", "ignore")
+    """Return the name of a folder or file, reduced to ASCII letters, digits and _."""
+    path = folder.resolve()
+    name = path.name if path.is_dir() else path.stem
+    letters = unicodedata.normalize("NFKD", name).encode("ascii", "ignore")
     return re.sub(r"\W+", "_", letters.decode())[:LONGEST].strip("_") or "own"
 
 
@@ -120,6 +133,7 @@ def _overlay(name: str, table: Table, options: str, language: str, command: str)
     return OVERLAY.format(
         name=name if yaml.safe_load(name) == name else _quoted(name),  # 2024 is a number
         command=command,
+        option=table.option,
         csv=_quoted(table.csv.as_posix()),
         options=options,
         language=language,
@@ -147,7 +161,7 @@ def has_encoder() -> bool:
 
 def _write(table: Table, overlay: Path, text: str, folder: Path) -> None:
     """Write the missing files, the overlay last; keep the user's files out of git."""
-    for place in {folder, table.csv.parent}:
+    for place in {folder if folder.is_dir() else folder.parent, table.csv.parent} - {Path()}:
         ignored = place / ".gitignore"
         inside = place.resolve().is_relative_to(Path.cwd())
         if inside and not ignored.exists() and (place != folder or os.access(place, os.W_OK)):

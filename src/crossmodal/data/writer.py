@@ -89,7 +89,7 @@ class Writer:
             raise self._refusal(f"item {id!r}", f"split {split!r} is not one of {SPLITS}")
         labels = labels or ((category,) if category else ())
         for label in labels:
-            if not label.strip() or ";" in label or not _is_writable(label):
+            if not label.strip() or ";" in label or not is_writable(label):
                 raise self._refusal(
                     f"item {id!r}", f"label {label!r} is empty, has a ';' or cannot be stored"
                 )
@@ -126,7 +126,7 @@ class Writer:
             raise self._refusal(f"caption {id!r}", f"belongs to the unknown item {item!r}")
         if not text.strip() and audio is None and not tags:
             raise self._refusal(f"caption {id!r}", "has neither text nor audio")
-        if not _is_writable(text):
+        if not is_writable(text):
             raise self._refusal(f"caption {id!r}", f"text {text[:40]!r} cannot be stored in a CSV")
         member = self._store(f"caption {id!r}", "speech", id, suffix, audio)
         self.captions[id] = Caption(id, item, text, member)
@@ -209,7 +209,7 @@ def is_file_name(id: str) -> bool:
     return bool(id.strip() and legal and not defect(id) and str(PurePosixPath(id)) == id)
 
 
-def _is_writable(text: str) -> bool:
+def is_writable(text: str) -> bool:
     """Return whether a text survives being written to a UTF-8 CSV and read again."""
     try:
         text.encode()

@@ -26,17 +26,21 @@ class Table:
         rows: Its rows.
         columns: Its columns, if it is to be written.
         facts: What it holds, in words.
+        option: Of the dataset `folder` that names it: `csv`, or `source` of another format.
+        malformed: Lines on records that are left out.
     """
 
     csv: Path
     rows: list[Row]
     columns: list[str] = field(default_factory=list)
     facts: list[str] = field(default_factory=list)
+    option: str = "csv"
+    malformed: list[str] = field(default_factory=list)
 
 
 def table_there(folder: Path, place: Path, files: OwnFiles) -> Table | None:
     """Return the CSV of the user, if there is one; its files count as read, others as left out."""
-    here = [path for path in folder.iterdir() if path.suffix == ".csv" and _is_table(path)]
+    here = [path for path in folder.iterdir() if is_own_csv(path)]
     tables = here or [path for path in [place / "items.csv"] if path.is_file()]
     if len(tables) > 1:
         raise CrossmodalError(f"{folder}: {len(tables)} CSVs; leave the one that names the files")
@@ -55,8 +59,10 @@ def table_there(folder: Path, place: Path, files: OwnFiles) -> Table | None:
     return Table(csv, rows, facts=[f"{csv}: {len({row['id'] for row in rows})} items", *counts])
 
 
-def _is_table(csv: Path) -> bool:
-    """Return true if a CSV begins with names of columns that tables have."""
+def is_own_csv(csv: Path) -> bool:
+    """Return true if a file is a CSV that begins with names of columns that tables have."""
+    if csv.suffix != ".csv" or not csv.is_file():
+        return False
     with csv.open("rb") as stream:  # of any encoding; the names may be below `sep=;`
         begin = b"".join(stream.readline(1 << 16) for _ in range(2)).replace(b"\0", b"")
     return len({*COLUMNS} & {*re.findall(r"\w+", begin.decode("latin-1").lower())}) > 1

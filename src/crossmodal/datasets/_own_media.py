@@ -8,7 +8,7 @@ import hashlib
 import os
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import reduce
@@ -17,6 +17,7 @@ from stat import S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING
 
 from crossmodal.errors import CrossmodalError
+from crossmodal.io.extents import Extent
 from crossmodal.io.image_files import read_image
 from crossmodal.io.sound_files import decode_speech
 from crossmodal.io.spreadsheets import Row
@@ -51,10 +52,12 @@ class Media:
 
     Args:
         root: Folder in which relative paths are looked up.
+        members: Where the files lie that are within others.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, members: Mapping[Path, Extent] | None = None) -> None:
         self.root = root
+        self.members = members or {}
         self._listings: dict[Path, dict[str, str]] = {}
 
     def files(self, row: Row) -> Iterator[File]:
@@ -76,7 +79,7 @@ class Media:
             reason = f"{name[:80]!r} is an address; download the file, and give its path"
             raise row.error(column, reason)
         path = self.root / name
-        if os.path.lexists(path):
+        if path in self.members or os.path.lexists(path):
             return path
         return reduce(self._member, PurePosixPath(name.replace("\\", "/")).parts, self.root)
 
@@ -85,7 +88,36 @@ class Media:
         if not row[column]:
             return None, ""
         path = self.path(row, column)
-        return path.read_bytes(), path.suffix if SUFFIX.fullmatch(path.suffix) else ""
+        return self.content(path), path.suffix if SUFFIX.fullmatch(path.suffix) else ""
+
+    def content(self, path: Path) -> bytes:
+        """Return the bytes of a file, or of a member of one.
+
+        Raises:
+            CrossmodalError: If it cannot be read.
+        """
+        try:
+            if path in self.members:
+                return self.members[path].read()
+            mode = path.stat().st_mode
+            if not (S_ISREG(mode) or S_ISDIR(mode)):
+                raise CrossmodalError(f"{path}: is a device or a pipe; name a file")
+            return path.read_bytes()
+        except OSError as error:
+            raise CrossmodalError(f"{path}: {_reason(path, error)}") from error
+
+    def decode(self, path: Path, column: str) -> Content:
+        """Decode the file that a column names.
+
+        Raises:
+            CrossmodalError: If it cannot be read, or is not of the column's kind.
+        """
+        content = self.content(path)
+        digest = hashlib.sha256(content).hexdigest()
+        if column == "image":
+            return Content(digest, picture=read_image(content, str(path)))
+        samples, _ = decode_speech(content, str(path))
+        return Content(digest, samples=len(samples))
 
     def _member(self, folder: Path, part: str) -> Path:
         """Return a member of a folder, also if its accents are of another Unicode form."""
@@ -98,26 +130,6 @@ class Media:
                 names = os.listdir(folder)
             self._listings[folder] = {unicodedata.normalize("NFC", name): name for name in names}
         return folder / self._listings[folder].get(unicodedata.normalize("NFC", part), part)
-
-
-def decode(path: Path, column: str) -> Content:
-    """Decode the file that a column names.
-
-    Raises:
-        CrossmodalError: If it cannot be read, or is not of the column's kind.
-    """
-    try:
-        mode = path.stat().st_mode
-        if not (S_ISREG(mode) or S_ISDIR(mode)):
-            raise CrossmodalError(f"{path}: is a device or a pipe; name a file")
-        content = path.read_bytes()
-    except OSError as error:
-        raise CrossmodalError(f"{path}: {_reason(path, error)}") from error
-    digest = hashlib.sha256(content).hexdigest()
-    if column == "image":
-        return Content(digest, picture=read_image(content, str(path)))
-    samples, _ = decode_speech(content, str(path))
-    return Content(digest, samples=len(samples))
 
 
 def _reason(path: Path, error: OSError) -> str:

@@ -5,7 +5,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from itertools import chain, count
-from pathlib import Path, PureWindowsPath
+from pathlib import Path, PurePath, PureWindowsPath
 
 from crossmodal.data.writer import NOT_IN_NAMES, is_file_name
 
@@ -68,12 +68,12 @@ def _near(mate: Path, owners: list[Path]) -> list[Path]:
 
 def ids(paths: list[Path]) -> dict[Path, str]:
     """Return an id for each path: the path without its suffix, as far as that is unique."""
-    bare = {path: _legal(path.with_suffix("")) for path in paths}
+    bare = {path: legal_id(path.with_suffix("")) for path in paths}
     repeated = Counter(bare.values())
     named: dict[str, Path] = {}
     for path in paths:
         wanted = [bare[path]] if repeated[bare[path]] == 1 else []
-        options = chain(wanted, [_legal(path)], _numbered(_legal(path)))
+        options = chain(wanted, [legal_id(path)], _numbered(legal_id(path)))
         named[next(id for id in options if id not in named and is_file_name(id))] = path
     return {path: id for id, path in named.items()}
 
@@ -82,7 +82,7 @@ def _numbered(name: str) -> Iterator[str]:
     return (f"{name} ({number})" for number in count(2))
 
 
-def _legal(path: Path) -> str:
+def legal_id(path: PurePath) -> str:
     """Return a path as an id may be: composed letters, and nothing that steers a terminal."""
     name = unicodedata.normalize("NFC", path.as_posix())
     signs = ("_" if c == "\\" or unicodedata.category(c) in NOT_IN_NAMES else c for c in name)

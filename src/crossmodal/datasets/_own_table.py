@@ -1,6 +1,7 @@
 """Items, captions and files that a user's CSV names, checked as a whole."""
 
 import warnings
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -8,13 +9,13 @@ from pathlib import Path
 from crossmodal.data.prepared import SPLITS
 from crossmodal.data.writer import is_file_name
 from crossmodal.datasets._duplicates import Fingerprints
+from crossmodal.datasets._formats.item_records import MODALITIES, Source, list_of_texts
 from crossmodal.datasets._own_items import Items, remarks, stating, warn_of_labels
-from crossmodal.datasets._own_media import File, Media, decode
+from crossmodal.datasets._own_media import File, Media
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.progress import track
 from crossmodal.io.spreadsheets import Findings, Row, RowError, read_rows
 
-MODALITIES = ("image", "text", "speech")
 COLUMNS = ("id", *MODALITIES, "labels", "split")
 RENAMED = {"audio": "speech"}
 OF_ITEM = ("image", "labels", "split")  # the same in all rows of an item
@@ -35,11 +36,11 @@ class Table:
     prints: Fingerprints = field(default_factory=Fingerprints)
 
 
-def read_table(path: Path, media: Media, skip_bad: bool) -> Table:
-    """Read the items of a CSV, and decode every file that they name.
+def read_table(source: Source, media: Media, skip_bad: bool) -> Table:
+    """Read the items of a CSV or another format, and decode every file that they name.
 
     Args:
-        path: The CSV.
+        source: Its rows.
         media: Finds the files.
         skip_bad: Whether files that cannot be read are left out, and items that then lack
             something.
@@ -47,8 +48,10 @@ def read_table(path: Path, media: Media, skip_bad: bool) -> Table:
     Raises:
         CrossmodalError: With all that is wrong, by row and column.
     """
-    rows = named_rows(path)
+    path, rows = source.path, source.rows
     columns = rows[0].values if rows else {}
+    if source.bad.errors and not (skip_bad and rows):
+        source.bad.report()
     if not rows:
         raise CrossmodalError(f"{path}: has no rows below its header; add one for each caption")
     if "id" not in columns:
@@ -62,6 +65,9 @@ def read_table(path: Path, media: Media, skip_bad: bool) -> Table:
         for column in columns:
             with findings.collect():
                 _check_column(column, group)
+    if source.bad.errors:
+        warnings.warn(f"left out, since they are malformed:\n{source.bad}", stacklevel=2)
+        table.remarks.append(f"lacks {len(source.bad.errors):,} malformed records")
     bad = _read_files(rows, media, findings, table)
     findings.errors += [] if skip_bad else bad.values()
     findings.report()
@@ -76,8 +82,16 @@ def read_table(path: Path, media: Media, skip_bad: bool) -> Table:
 
 
 def named_rows(path: Path) -> list[Row]:
-    """Return rows of the CSV, not checked further."""
-    return read_rows(path, COLUMNS, RENAMED)
+    """Return rows of the CSV, not checked further; a list of texts in a cell is a row of each."""
+    return [each for row in read_rows(path, COLUMNS, RENAMED) for each in _rows_of(row)]
+
+
+def _rows_of(row: Row) -> Iterator[Row]:
+    texts = list_of_texts(row["text"])
+    for number, text in enumerate(texts or [row["text"]]):
+        others = ("image", "speech", "labels", "split") if number else ()
+        emptied = {column: "" for column in others if column in row.values}
+        yield replace(row, values=row.values | emptied | {"text": text}) if texts else row
 
 
 def _grouped(rows: list[Row], findings: Findings) -> Items:
@@ -124,7 +138,7 @@ def _read_files(
     def read(file: File) -> None:
         column, path = file
         try:
-            content = decode(path, column)
+            content = media.decode(path, column)
         except CrossmodalError as error:
             bad[file] = first[file].error(column, str(error))
             return

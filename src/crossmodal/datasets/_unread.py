@@ -1,6 +1,7 @@
 """Files of a user's folder that are not read: by kind, with what makes readable ones of them."""
 
 import shlex
+from importlib.util import find_spec
 from pathlib import Path
 
 from crossmodal.io.suffixes import PICTURES
@@ -18,6 +19,7 @@ KINDS = {
 }
 COMMAND = {suffix: command for suffixes, command in KINDS.items() for suffix in suffixes.split()}
 TABLES = (".tsv", ".xlsx", ".xls", ".ods", ".json", ".jsonl", ".xml", ".parquet")
+READERS = {".parquet": "pyarrow", ".xlsx": "openpyxl"}
 SHAPE = "a table is a CSV with the columns id and two of image, text and speech"
 
 
@@ -30,6 +32,8 @@ def reason(folder: Path, path: Path) -> str:
         return f"{suffix}, not read; convert them: {_for_each(folder, suffix)}"
     if suffix == ".csv":
         return f"CSVs of another shape or in a sub-folder, not read; {SHAPE}"
+    if suffix in READERS and not find_spec(READERS[suffix]):
+        return f'{suffix}, not read; `pip install "crossmodal-retrieval[formats]"` reads tables'
     return f"{suffix}, not read; {SHAPE}" if suffix in TABLES else "files of other kinds, not read"
 
 

@@ -19,7 +19,6 @@ nearly the same picture, belong in one split.
 import os
 import warnings
 from collections import Counter
-from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -28,11 +27,15 @@ from pydantic import Field, model_validator
 from crossmodal.data.dataset import Dataset
 from crossmodal.data.prepared import SPLITS
 from crossmodal.data.writer import Writer
+from crossmodal.datasets._formats.item_records import Keep, Source
+from crossmodal.datasets._formats.reading import read_source
 from crossmodal.datasets._own_items import captions_of, is_told, labels_of, stating
 from crossmodal.datasets._own_media import Media
 from crossmodal.datasets._own_splits import drawn_splits, parted, stated_splits
 from crossmodal.datasets._own_table import Table, named_rows, read_table
 from crossmodal.errors import CrossmodalError
+from crossmodal.io.extents import Spool
+from crossmodal.io.folders import list_files
 from crossmodal.io.progress import track
 from crossmodal.plugin import Language, Strict
 
@@ -44,8 +47,15 @@ class Folder(Dataset):
     """A user's own data; see the module for the columns."""
 
     class Options(Strict):
-        csv: str = Field(
-            pattern=r"\.csv$", description="Path of the CSV, relative to the project's folder."
+        csv: str | None = Field(
+            None,
+            pattern=r"\.csv$",
+            description="Path of the CSV, relative to the project's folder.",
+        )
+        source: str | None = Field(
+            None,
+            description="Instead of a CSV, path of a file or folder in another format that "
+            "`crossmodal init` reads, such as WebDataset or COCO's captions.",
         )
         validation: Part = Field(
             description="Share of the items, or of those for training, drawn for validation if the "
@@ -64,12 +74,12 @@ class Folder(Dataset):
         root: str | None = Field(
             None,
             description="Folder in which relative paths of the CSV are looked up, relative to the "
-            "project's folder or absolute; null: the CSV's own folder.",
+            "project's folder or absolute; null: the CSV's own folder, or as the format says.",
         )
         skip_bad: bool = Field(
             False,
-            description="Whether files that cannot be read are left out, with the items that need "
-            "them, and counted in tables; otherwise they are refused.",
+            description="Whether files and records that cannot be read are left out, with the "
+            "items that need them, and counted in tables; otherwise they are refused.",
         )
 
         language: Language = Field(
@@ -84,6 +94,12 @@ class Folder(Dataset):
                 raise ValueError("validation and test leave nothing to train on")
             return self
 
+        @model_validator(mode="after")
+        def _names_one_table(self) -> Self:
+            if (self.csv is None) == (self.source is None):
+                raise ValueError("give either csv or source")
+            return self
+
     options: Options
     licence = citation = "the user's own"
     shares_features = shares_models = False
@@ -93,42 +109,65 @@ class Folder(Dataset):
         self.language = self.options.language
 
     @property
-    def csv(self) -> Path:
-        """Return the CSV."""
-        return Path(self.options.csv)
+    def table(self) -> Path:
+        """Return the CSV, or what is in another format."""
+        return Path(self.options.csv or self.options.source or "")
 
-    @cached_property
-    def media(self) -> Media:
-        """Return the files that the CSV names."""
-        root = self.options.root
-        return Media(self.csv.parent if root is None else Path(root))
+    def read(self, keep: Keep | None = None) -> Source:
+        """Return the items, as their CSV or another format says them.
+
+        Args:
+            keep: Stores pictures and sounds that can only be read in order; without, they are not
+                read.
+        """
+        root = None if self.options.root is None else Path(self.options.root)
+        if self.options.csv:
+            return Source(self.table, "CSV", root or self.table.parent, named_rows(self.table))
+        source = read_source(self.table, root, keep)
+        if source is None:
+            raise CrossmodalError(f"{self.table}: holds no format that is read")
+        return source
 
     def counts(self) -> None:
         """Return None: any number of items is valid."""
 
     def files(self) -> list[Path]:
-        """Return the CSV and those of its files that exist; `prepare` reports the missing ones."""
+        """Return the CSV and those of its files that exist; `prepare` reports the missing ones.
+
+        Of a folder in another format, all files.
+        """
+        if self.table.is_dir():
+            return [self.table / file for file in list_files(self.table).files]
         try:
-            named = [path for row in named_rows(self.csv) for _, path in self.media.files(row)]
+            source = self.read()
+            media = Media(source.root, source.members)
+            files = [path for row in source.rows for _, path in media.files(row)]
+            named = [path for path in files if path not in media.members]
         except CrossmodalError:
             named = []
-        return [path for path in dict.fromkeys([self.csv, *named]) if os.path.isfile(path)]
+        return [path for path in dict.fromkeys([self.table, *named]) if os.path.isfile(path)]
 
     def own_paths(self) -> list[Path]:
-        """Return the CSV's folder, and the one of its files if it is another."""
-        folder, root = self.csv.parent, self.options.root
-        return [folder if folder.name else self.csv, *([Path(root)] if root else [])]
+        """Return the folder of the CSV or source, and the one of its files if it is another."""
+        table, root = self.table, self.options.root
+        folder = table if table.is_dir() else table.parent
+        return [folder if folder.name else table, *([Path(root)] if root else [])]
 
     def prepare(self, raw: Path, out: Writer) -> None:
-        """Read the CSV and the files it names; nothing is read from `raw`."""
-        table = read_table(self.csv, self.media, self.options.skip_bad)
+        """Read the table and the files it names; nothing is read from `raw`."""
+        with Spool(out.folder) as spool:
+            self._write(self.read(spool.keep), out)
+
+    def _write(self, source: Source, out: Writer) -> None:
+        media = Media(source.root, source.members)
+        table = read_table(source, media, self.options.skip_bad)
         splits = self._splits(table)
-        for id, rows in track(table.items.items(), len(table.items), f"prepare {self.csv}"):
+        for id, rows in track(table.items.items(), len(table.items), f"prepare {self.table}"):
             labels = labels_of(rows)
-            image, suffix = self.media.read(stating(rows, "image"), "image")
+            image, suffix = media.read(stating(rows, "image"), "image")
             out.item(id, splits[id], labels[0] if labels else "", labels, image, suffix)
             for number, row in captions_of(rows).items():
-                speech, suffix = self.media.read(row, "speech")
+                speech, suffix = media.read(row, "speech")
                 tags = not is_told(rows)  # a caption that only arrays describe has no text
                 out.caption(f"{id}#{number}", id, row["text"], speech, suffix, tags=tags)
         for remark in table.remarks:
@@ -138,13 +177,13 @@ class Folder(Dataset):
         """Return the split of each item: stated, or drawn from those for training."""
         options, refuse = self.options, self.options.duplicates == "refuse"
         shares = {"validation": options.validation, "test": options.test}
-        stated = stated_splits(self.csv, table)
+        stated = stated_splits(self.table, table)
         missing = {split: share for split, share in shares.items() if split not in stated.values()}
         pairs, splits = [*dict.fromkeys(table.prints.pairs())], dict(stated)
         if missing:
             rest = [id for id in table.items if stated.get(id, "train") == "train"]
             alike = pairs if refuse else table.prints.equal()
-            splits |= drawn_splits(self.csv, rest, missing, options.seed, alike, near=refuse)
+            splits |= drawn_splits(self.table, rest, missing, options.seed, alike, near=refuse)
         if stated or not refuse:
             advice = "; put both into one split, or set `duplicates: warn`" if refuse else ""
             findings, count = parted(table, splits, pairs, advice)
@@ -154,5 +193,5 @@ class Folder(Dataset):
                 warnings.warn(str(findings), stacklevel=2)
                 table.remarks.append(f"has {count:,} items {PARTED}")
         sizes = Counter(splits.values())
-        print(f"{self.csv}: " + ", ".join(f"{sizes[split]:,} {split} items" for split in SPLITS))
+        print(f"{self.table}: " + ", ".join(f"{sizes[split]:,} {split} items" for split in SPLITS))
         return splits

@@ -178,7 +178,7 @@ class _Tar:
         self._open()
 
     def _open(self) -> tarfile.TarFile:
-        opened = tarfile.open(self.path, tarinfo=_Header)  # noqa: SIM115
+        opened = tarfile.open(self.path, tarinfo=StrictHeader)  # noqa: SIM115
         self.newest = self.file.enter_context(opened)
         return self.newest
 
@@ -201,11 +201,12 @@ class _Tar:
         return stream.read()
 
 
-class _Header(tarfile.TarInfo):
+class StrictHeader(tarfile.TarInfo):
     """Reports corruption where tarfile would take it for the end of the archive."""
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        """Return the header in a block."""
         if len(buf) != tarfile.BLOCKSIZE:
             raise tarfile.ReadError("truncated")
         try:

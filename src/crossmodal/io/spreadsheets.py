@@ -19,12 +19,12 @@ class RowError(CrossmodalError):
 
     Args:
         table: The CSV.
-        number: Row number.
+        number: Row number; 0 if the file as a whole is wrong.
         reason: What is wrong, beginning with the column if it is of one.
     """
 
     def __init__(self, table: Path, number: int, reason: str) -> None:
-        super().__init__(f"{table}: row {number}{reason}")
+        super().__init__(f"{table}: row {number}{reason}" if number else f"{table}{reason}")
         self.number = number
 
 

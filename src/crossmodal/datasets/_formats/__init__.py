@@ -1,0 +1,1 @@
+"""Formats of others that the dataset `folder` reads, one file each."""

@@ -1,0 +1,45 @@
+"""MS COCO's captions: JSON with images, and annotations that caption them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from crossmodal.datasets._formats.item_records import Record, split_in
+from crossmodal.datasets._formats.named_pictures import NamedPictures
+from crossmodal.io.files import JsonObject
+from crossmodal.io.spreadsheets import Findings, RowError
+
+KIND = "COCO captions"
+
+
+def is_coco(content: JsonObject) -> bool:
+    """Return whether JSON has images and captions of them."""
+    notes = content.get("annotations")
+    first = notes[0] if isinstance(notes, list) and notes else None
+    has_images = isinstance(content.get("images"), list)
+    return has_images and isinstance(first, dict) and "caption" in first
+
+
+def coco_records(
+    table: Path, content: JsonObject, pictures: NamedPictures, bad: Findings
+) -> Iterator[Record]:
+    """Yield a record of each image, with all of its captions; the file's name says the split."""
+    captions: dict[object, list[object]] = {}
+    for number, note in enumerate(content["annotations"], 1):
+        with bad.collect():
+            try:
+                captions.setdefault(note["image_id"], []).append(note["caption"])
+            except (LookupError, TypeError) as error:
+                reason = f": annotation has no image_id or caption: {str(note)[:80]}"
+                raise RowError(table, number, reason) from error
+    split = split_in(Path(table.name))
+    for number, image in enumerate(content["images"], 1):
+        with bad.collect():
+            try:
+                name, texts = image["file_name"], captions.pop(image["id"], [])
+            except (LookupError, TypeError) as error:
+                reason = f": image has no id or file_name: {str(image)[:80]}"
+                raise RowError(table, number, reason) from error
+            image = pictures.find(table, number, name)
+            yield Record(table, number, {"image": image, "text": texts, "split": split})
+    for image in captions:
+        bad.errors.append(RowError(table, 0, f": captions of image {image!r}, which is not there"))

@@ -1,0 +1,265 @@
+"""Records of a format, and the rows of a CSV that would say the same."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from pathlib import Path, PurePosixPath
+
+from crossmodal.data.prepared import SPLITS
+from crossmodal.data.writer import is_file_name, is_writable
+from crossmodal.datasets._own_labels import SPLIT, SPLIT_OF
+from crossmodal.datasets._own_names import legal_id
+from crossmodal.io.extents import Extent
+from crossmodal.io.spreadsheets import Findings, Row, RowError
+
+Keep = Callable[[bytes], Extent]  # stores bytes, for the time of a preparation
+
+MODALITIES = ("image", "text", "speech")
+SPOKEN = "raw", "text", "caption"  # keys of a caption that is an object
+# Karpathy's images of COCO's validation that others train on
+SPLIT_NAMES = SPLIT_OF | {"restval": "train"}
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A picture or sound within another file.
+
+    Args:
+        name: Path that stands for it, from the root.
+        extent: Where it lies.
+    """
+
+    name: str
+    extent: Extent
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Statement of a format on an item.
+
+    Args:
+        table: File that says it.
+        number: Of the record, from 1.
+        values: Of `id`, `image`, `text`, `speech`, `labels` and `split`, as far as they are
+            stated; an image or speech is a path from the root or a `Member`.
+    """
+
+    table: Path
+    number: int
+    values: dict[str, object]
+
+    def error(self, reason: str) -> RowError:
+        """Return an error that names file and record."""
+        return RowError(self.table, self.number, f": {reason}")
+
+
+@dataclass
+class Source:
+    """Items of a format.
+
+    Args:
+        path: File or folder that was read.
+        kind: Name of the format.
+        root: Folder from which rows name files.
+        rows: As those of a CSV.
+        members: Where the files lie that are within others.
+        bad: What is malformed.
+        notes: What else is to be said, such as splits that are not used.
+    """
+
+    path: Path
+    kind: str
+    root: Path
+    rows: list[Row] = field(default_factory=list)
+    members: dict[Path, Extent] = field(default_factory=dict)
+    bad: Findings = field(default_factory=Findings)
+    notes: list[str] = field(default_factory=list)
+
+    def fill(self, records: Iterable[Record]) -> None:
+        """Take the records' rows.
+
+        A record that lacks what most items have is malformed.
+        """
+        items: list[tuple[Record, list[dict[str, str]]]] = []
+        for record in records:
+            with self.bad.collect():
+                items.append((record, [*self._fields(record)]))
+        has: dict[str, set[str]] = {}
+        for _, rows in items:
+            for row in rows:
+                has.setdefault(row["id"], set()).update(m for m in MODALITIES if row[m])
+        counts = {m: sum(m in each for each in has.values()) for m in MODALITIES}
+        used = [m for m in MODALITIES if counts[m] > len(has) / 2]
+        self.notes += [
+            f"{m} of {counts[m]:,} items, which others lack, is not read"
+            for m in MODALITIES
+            if counts[m] and m not in used
+        ]
+        splits = {row["split"] for _, rows in items for row in rows} - {""}
+        columns = ["id", *used]
+        columns += ["labels"] if any(row["labels"] for _, rows in items for row in rows) else []
+        if len(splits) > 1 and "train" in splits:
+            columns.append("split")
+        elif splits:
+            self.notes.append(f"all items are of split {' or '.join(splits)}: splits are drawn")
+        for record, rows in items:
+            lacking = [m for m in used if m not in has[rows[0]["id"]]]
+            if lacking:
+                self.bad.errors.append(record.error(f"has no {' and no '.join(lacking)}"))
+            else:
+                self.rows += [
+                    Row(record.table, record.number, {column: row[column] for column in columns})
+                    for row in rows
+                ]
+
+    def _fields(self, record: Record) -> Iterator[dict[str, str]]:
+        """Yield the fields of each caption of a record.
+
+        Raises:
+            RowError: If a value is not of its kind.
+        """
+        values = record.values
+        try:
+            texts = captions(values.get("text"))
+            labels, split = labels_of(values.get("labels")), split_of(values.get("split"))
+        except ValueError as error:
+            raise record.error(str(error)) from error
+        image = self._file(record, values.get("image"))
+        speech = self._file(record, values.get("speech"))
+        stated = values.get("id")
+        if stated in (None, ""):
+            stated = PurePosixPath(image or speech).with_suffix("").as_posix()
+        id = legal_id(PurePosixPath(str(stated)))
+        if not is_file_name(id):
+            raise record.error(f"{str(stated)[:80]!r} names no item")
+        for number, (text, spoken) in enumerate(
+            zip_longest(texts or [""], [speech] if speech else [], fillvalue="")
+        ):
+            of_item = {"image": image, "labels": labels, "split": split}
+            row = of_item if not number else dict.fromkeys(of_item, "")
+            yield {"id": id, "text": text, "speech": spoken, **row}
+
+    def _file(self, record: Record, value: object) -> str:
+        """Return the path of a picture or sound from the root, which holds it.
+
+        Raises:
+            RowError: If it is no path, or one that leads elsewhere.
+        """
+        if value in (None, ""):
+            return ""
+        if isinstance(value, Member):
+            self.members[self.root / value.name] = value.extent
+            return value.name
+        if not isinstance(value, str):
+            raise record.error(f"{str(value)[:80]!r} is no path")
+        name = value.replace("\\", "/").removeprefix("./")
+        path = PurePosixPath(name)
+        if path.is_absolute() and path.is_relative_to(self.root.absolute()):
+            path = path.relative_to(self.root.absolute())
+        if path.is_absolute() or ".." in path.parts:
+            reason = f"{value[:80]!r} lies outside of {self.root}; set `root` to a folder above it"
+            raise record.error(reason)
+        return path.as_posix()
+
+    def facts(self) -> str:
+        """Return what was read, in one line with counts."""
+        rows, columns = self.rows, self.rows[0].values if self.rows else {}
+        parts = [f"{len({row['id'] for row in rows}):,} items"]
+        parts.append("with " + " and ".join(m for m in MODALITIES if m in columns))
+        parts.append(f"{sum(bool(row['text']) for row in rows):,} captions")
+        labels = {name for row in rows for name in row["labels"].split(";")} - {""}
+        parts += [f"{len(labels):,} labels"] if labels else []
+        sizes = Counter({row["id"]: row["split"] for row in rows if row["split"]}.values())
+        parts += [f"splits {', '.join(f'{sizes[s]:,} {s}' for s in SPLITS if sizes[s])}"] * bool(
+            sizes
+        )
+        parts += [f"{len(self.bad.errors):,} malformed"] if self.bad.errors else []
+        return f"{self.path}: {self.kind}: {', '.join(parts)}"
+
+
+def captions(value: object) -> list[str]:
+    """Return the captions that a value holds: a text, a list of them, or such a list as JSON.
+
+    Raises:
+        ValueError: If it holds something else, or what cannot be stored.
+    """
+    if value is None or value != value:  # NaN, as pandas writes what is missing
+        return []
+    if isinstance(value, dict):
+        value = next((value[key] for key in SPOKEN if key in value), value)
+    if isinstance(value, list | tuple):
+        return [text for entry in value for text in captions(entry)]
+    if not isinstance(value, str):
+        raise ValueError(f"{str(value)[:80]!r} is no caption, but {type(value).__name__}")
+    if listed := list_of_texts(value):
+        return [text for entry in listed for text in captions(entry)]
+    text = " ".join(value.split())
+    if not is_writable(text):
+        raise ValueError(f"the caption {text[:40]!r} cannot be stored")
+    return [text] if text else []
+
+
+def list_of_texts(cell: str) -> list[str]:
+    """Return the texts of a cell that holds a list of them as JSON; none of another cell."""
+    if not re.match(r'\s*\[\s*"', cell):
+        return []
+    try:
+        value = json.loads(cell)
+    except (ValueError, RecursionError):
+        return []
+    return value if isinstance(value, list) and all(isinstance(v, str) for v in value) else []
+
+
+def labels_of(value: object) -> str:
+    """Return labels as a CSV holds them.
+
+    Raises:
+        ValueError: If they are neither texts nor numbers, nor a list of such.
+    """
+    if value is None or value != value:
+        return ""
+    if isinstance(value, list | tuple):
+        return ";".join(filter(None, map(labels_of, value)))
+    if not isinstance(value, str | int):
+        raise ValueError(f"{str(value)[:80]!r} is no label, but {type(value).__name__}")
+    if isinstance(value, str) and (listed := list_of_texts(value)):
+        return labels_of(listed)
+    text = " ".join(str(value).split())
+    if not is_writable(text):
+        raise ValueError(f"the label {text[:40]!r} cannot be stored")
+    return text
+
+
+def split_of(value: object) -> str:
+    """Return the split that a value names; empty if it is empty.
+
+    Raises:
+        ValueError: If it names none.
+    """
+    if value is None or value != value or value == "":
+        return ""
+    name = str(value).strip().lower()
+    if name in SPLIT_NAMES:
+        return SPLIT_NAMES[name]
+    if match := SPLIT.fullmatch(name):
+        return SPLIT_OF[match[1]]
+    raise ValueError(f"{name[:40]!r} is no split; known: {', '.join(SPLIT_NAMES)}")
+
+
+def split_in(path: Path) -> str:
+    """Return the split that a file's name says, or else one of its folders; empty if none does."""
+    for part in re.split(r"[^a-z]+", path.name.lower()):
+        if part in SPLIT_OF:
+            return SPLIT_OF[part]
+    return split_of_folders(path)
+
+
+def split_of_folders(path: Path) -> str:
+    """Return the split that a folder of a path says; empty if none does."""
+    for part in path.parent.parts:
+        if match := SPLIT.fullmatch(part.strip()):
+            return SPLIT_OF[match[1].lower()]
+    return ""

@@ -1,0 +1,116 @@
+"""Tables of any format with a row for each item or caption."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from crossmodal.datasets._formats.column_names import ALL, meant, parts, suffices
+from crossmodal.datasets._formats.excel_sheets import sheet_rows
+from crossmodal.datasets._formats.item_records import Keep, Member, Record, split_in
+from crossmodal.datasets._formats.json_lines import json_rows
+from crossmodal.datasets._formats.parquet_rows import parquet_columns, parquet_rows
+from crossmodal.errors import CrossmodalError
+from crossmodal.io.delimited_text import read_records
+from crossmodal.io.extents import Extent
+from crossmodal.io.progress import track
+from crossmodal.io.spreadsheets import Findings, RowError
+from crossmodal.io.suffixes import SUFFIXES
+
+KINDS = {".parquet": "Parquet", ".jsonl": "JSON Lines", ".ndjson": "JSON Lines"}
+KINDS |= {".xlsx": "Excel", ".csv": "CSV", ".tsv": "CSV", ".json": "JSON"}
+
+Rows = Iterator[tuple[int, dict[str, object]]]
+
+
+def is_table(path: Path) -> bool:
+    """Return whether a file is a table whose columns hold two of image, text and speech.
+
+    Raises:
+        CrossmodalError: If it cannot be read, or a library that reads it is not installed.
+    """
+    if path.suffix.lower() not in KINDS:
+        return False
+    if path.suffix.lower() == ".parquet":
+        return suffices(parquet_columns(path))
+    first = next(_rows(path, Findings(), [], media=False), None)
+    return first is not None and suffices(first[1])
+
+
+def table_records(
+    tables: list[Path], folder: Path, root: Path, bad: Findings, keep: Keep | None
+) -> Iterator[Record]:
+    """Yield the records of tables.
+
+    Args:
+        tables: Files of `KINDS`.
+        folder: What their splits and ids are told from, by the paths from there.
+        root: From which paths start.
+        bad: Gets what is malformed.
+        keep: Stores bytes; without, they are not read.
+    """
+    for table in track(tables, len(tables), f"read the tables of {folder}"):
+        name = table.relative_to(folder).with_suffix("")
+        split = split_in(name)
+        beside = table.parent.relative_to(folder) if root == folder else Path()
+        try:
+            for number, record in _records(table, bad, keep is not None):
+                values = {"split": split} | parts(record, meant(record))
+                for part in ("image", "speech"):
+                    place = f"{table.relative_to(folder).as_posix()}/{part}/{number}"
+                    value = values.get(part)
+                    values[part] = _placed(value, place, SUFFIXES[part], beside, keep or _unkept)
+                if not values.get("id") and isinstance(values["image"], Member):
+                    values["id"] = f"{name.as_posix()}-{number}"
+                yield Record(table, number, values)
+        except CrossmodalError as error:
+            bad.errors.append(RowError(table, 0, f": {error}"))
+
+
+def _unkept(content: bytes) -> Extent:
+    return Extent(Path(), 0, 0)
+
+
+def _records(table: Path, bad: Findings, media: bool) -> Rows:
+    columns: list[str] = []
+    if table.suffix.lower() == ".parquet":
+        columns = [*meant(parquet_columns(table)).values()]
+    return _rows(table, bad, columns, media)
+
+
+def _rows(table: Path, bad: Findings, columns: list[str], media: bool) -> Rows:
+    match table.suffix.lower():
+        case ".parquet":
+            return parquet_rows(table, columns, media)
+        case ".xlsx":
+            return sheet_rows(table)
+        case ".csv" | ".tsv":
+            return _delimited(table)
+    return json_rows(table, bad)
+
+
+def _delimited(table: Path) -> Rows:
+    rows = read_records(table, ALL)
+    header = rows[0][1] if rows else []
+    for number, fields in rows[1:]:
+        yield number, dict(zip(header, fields, strict=False))
+
+
+def _placed(
+    value: object, name: str, suffixes: tuple[str, ...], beside: Path, keep: Keep
+) -> object:
+    """Return the path from the root, or the member, that a value is.
+
+    Args:
+        value: A path, bytes, both as Hugging Face writes them, or nothing.
+        name: Path that stands for the bytes.
+        suffixes: That this may get.
+        beside: Where paths start.
+        keep: Stores bytes.
+    """
+    path = ""
+    if isinstance(value, dict):
+        path = str(value.get("path") or "")
+        value = value.get("bytes") or path
+    if isinstance(value, bytes):
+        suffix = Path(path).suffix.lower()
+        return Member(name + suffix * (suffix in suffixes), keep(value))
+    return (beside / value).as_posix() if value and isinstance(value, str) else value
