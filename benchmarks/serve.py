@@ -34,7 +34,7 @@ SERVER = """
 import sys
 from pathlib import Path
 from crossmodal.commands.serve import serve
-from crossmodal.search.searcher import Place
+from crossmodal.search.place import Place
 serve([Path(sys.argv[1])], Place(Path(sys.argv[2]), "test", Path("params.yaml")),
       host="127.0.0.1", port=0, approximate=False, threads=1, weights=Path(sys.argv[3]))
 """

@@ -7,7 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from crossmodal.search.searcher import Place, Searcher
+from crossmodal.search.place import Place
+from crossmodal.search.searcher import Searcher
 from tests.test_load import MODELS, contents, make_studio
 
 pytestmark = pytest.mark.browser

@@ -19,7 +19,7 @@ from crossmodal import cli
 from crossmodal.cli import arguments
 from crossmodal.config.table import Table
 from crossmodal.errors import CrossmodalError
-from crossmodal.search.searcher import Place
+from crossmodal.search.place import Place
 from crossmodal.workflow.report_specs import (
     ClaimsSpec,
     DrawSpec,

@@ -5,13 +5,22 @@ import pytest
 
 from crossmodal.commands import search as step
 from crossmodal.errors import CrossmodalError
-from crossmodal.search.searcher import Place, Result
+from crossmodal.search.place import Place
+from crossmodal.search.result import Result
 
 PLACE = Place(Path("holiday"), "test", Path("params.yaml"), [Path("holiday.yaml")])
 HOW = {"among": "image", "count": 2, "threads": 3, "approximate": True}
 RESULTS = [
-    Result(1, 0.91234, "beach/1.jpg", "", ()),
-    Result(2, 0.5, "a[red].jpg", "waves\x1b[31m and a [bold]ball[/bold]", ("sea", "ball")),
+    Result("beach/1.jpg", "", (), rank=1, score=0.91234, z_score=2.46, common=()),
+    Result(
+        "a[red].jpg",
+        "waves\x1b[31m and a [bold]ball[/bold]",
+        ("sea", "ball"),
+        rank=2,
+        score=0.5,
+        z_score=None,
+        common=("ball",),
+    ),
 ]
 
 
@@ -34,6 +43,7 @@ def run(monkeypatch):
             return ["zebra\x1b[31m"] if query == "text" else []
 
     monkeypatch.setattr(step, "Searcher", Searcher)
+    monkeypatch.setattr(Place, "training_pairs", lambda place, run: None)
     monkeypatch.setenv("COLUMNS", "120")
 
     def run(as_json=False, **queries):
@@ -60,7 +70,7 @@ def test_searcher_gets_query(run):
 def test_table_replaces_control_characters(run, capsys):
     run(text="a ball")
     printed = capsys.readouterr().out
-    for part in ("0.9123", "beach/1.jpg", "a[red].jpg", "[bold]ball[/bold]", "sea, ball"):
+    for part in ("0.9123", "+2.5", "beach/1.jpg", "a[red].jpg", "[bold]ball[/bold]", "sea, ball"):
         assert part in printed
     assert "\x1b" not in printed
 
@@ -77,8 +87,15 @@ def test_json_of_results(run, capsys):
     printed = capsys.readouterr()
     assert not printed.err
     first, second = json.loads(printed.out)
-    assert first == {"rank": 1, "score": 0.91234, "id": "beach/1.jpg", "text": "", "labels": []}
+    item = {"id": "beach/1.jpg", "text": "", "labels": []}
+    assert first == item | {"rank": 1, "score": 0.91234, "z_score": 2.46, "common": []}
     assert second["labels"] == ["sea", "ball"]
+
+
+def test_few_training_pairs_noted(run, capsys, monkeypatch):
+    monkeypatch.setattr(Place, "training_pairs", lambda place, run: 40)
+    run(text="a ball", as_json=True)
+    assert "model: fitted on 40 pairs, which teach little" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("given", [{}, {"text": "a", "image": Path("b.jpg")}])

@@ -6,7 +6,7 @@ import pytest
 
 from crossmodal.commands import serve as step
 from crossmodal.errors import CrossmodalError
-from crossmodal.search.searcher import Place
+from crossmodal.search.place import Place
 
 testclient = pytest.importorskip("fastapi.testclient")
 
@@ -20,6 +20,7 @@ def run(monkeypatch):
     notes = SimpleNamespace(searchers=[], prepared=0, listening=None)
 
     class Searcher:
+        name = "toy/seed0"
         model = SimpleNamespace(modalities=())
 
         def __init__(self, *given):
@@ -37,6 +38,7 @@ def run(monkeypatch):
 
     uvicorn = pytest.importorskip("uvicorn")
     monkeypatch.setattr(step, "Searcher", Searcher)
+    monkeypatch.setattr(Place, "training_pairs", lambda place, run: 40)
     monkeypatch.setattr(uvicorn, "Server", Server)
 
     def run(host="127.0.0.1", port=0):

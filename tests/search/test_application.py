@@ -13,7 +13,7 @@ import soundfile
 from PIL import Image
 
 from crossmodal.errors import CrossmodalError
-from crossmodal.search.searcher import Result
+from crossmodal.search.result import Described, Result
 
 pytest.importorskip("fastapi")
 
@@ -43,6 +43,8 @@ MEDIA = {
     "none": b"",
 }
 CLIP = wav(np.zeros(800))
+ITEM = {"id": "a.png", "text": HOSTILE, "labels": ("sea",)}
+RESULT = Result(**ITEM, rank=1, score=0.5, z_score=2.5, common=("img",))
 
 
 class Searcher:
@@ -53,6 +55,7 @@ class Searcher:
 
     def __init__(self):
         self.asked = []
+        self.training = self
 
     def targets(self, query):
         return ("speech",) if query == "image" else ("image",)
@@ -61,7 +64,14 @@ class Searcher:
         if query not in self.model.modalities:
             raise CrossmodalError(f"cannot search by {query}")
         self.asked.append((query, content, how))
-        return [Result(1, 0.5, "a.png", HOSTILE, ("sea",))]
+        return [RESULT]
+
+    def search_like(self, *asked):
+        self.asked.append(asked)
+        return [RESULT]
+
+    def sample(self, modality, count):
+        return [Described(**ITEM)] * count, 7
 
     def unknown_words(self, query, content):
         return [HOSTILE]
@@ -78,7 +88,9 @@ def searcher():
 
 @pytest.fixture
 def client(searcher):
-    app = make_application([searcher], ["localhost"], threads=3, approximate=True)
+    app = make_application(
+        [searcher], ["localhost"], notes=["few pairs"], threads=3, approximate=True
+    )
     return TestClient(app, base_url="http://localhost:8000")
 
 
@@ -88,12 +100,32 @@ def post(client, content, kind=KIND, **asked):
 
 def test_models_say_what_they_search(client):
     searches = {"image": ["speech"], "speech": ["image"]}
-    assert client.get("/models").json() == [{"name": "toy/seed0", "searches": searches}]
+    expected = {"name": "toy/seed0", "searches": searches, "note": "few pairs"}
+    assert client.get("/models").json() == [expected]
+
+
+def test_items_of_a_modality(client):
+    shown = {**ITEM, "labels": ["sea"]}
+    assert client.get("/items/0/image?count=2").json() == {"items": [shown, shown], "total": 7}
+    assert client.get("/items/0/text").status_code == 404
+
+
+def test_search_by_an_item(client, searcher):
+    assert post(client, b"", by="image", like="a.png", count=3).status_code == 200
+    assert searcher.asked == [("image", "a.png", None, 3, 3)]
+
+
+def test_search_of_training_items(client, searcher):
+    searcher.training = Searcher()
+    assert post(client, CLIP, by="speech", training=True).status_code == 200
+    assert searcher.training.asked
+    assert not searcher.asked
 
 
 def test_a_picture_is_searched_by_as_it_is(client, searcher):
     answer = post(client, MEDIA["a.png"], by="image", among="speech", count=3)
-    item = {"rank": 1, "score": 0.5, "id": "a.png", "text": HOSTILE, "labels": ["sea"]}
+    numbers = {"rank": 1, "score": 0.5, "z_score": 2.5}
+    item = {**ITEM, "labels": ["sea"], **numbers, "common": ["img"]}
     assert answer.json() == {"items": [item], "unknown": [HOSTILE]}
     ((query, image, how),) = searcher.asked
     assert (query, image) == ("image", MEDIA["a.png"])
@@ -226,7 +258,7 @@ from tests.search.test_application import *
 def megabytes():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 >> 20
 
-app = make_application([Searcher()], ["localhost"], threads=1, approximate=False)
+app = make_application([Searcher()], ["localhost"], notes=[""], threads=1, approximate=False)
 picture = encoded(Image.new("P", (7_000, 7_000)))
 with TestClient(app, base_url="http://localhost") as client:
     post(client, MEDIA["a.png"], by="image")

@@ -11,7 +11,7 @@ from crossmodal.search.best_rows import best_rows
 def test_rows_are_those_of_a_stable_sort_of_all_scores(rng, threads, rows_per_block, count):
     queries = rng.integers(-2, 3, (4, 3)).astype(np.float32)
     gallery = rng.integers(-2, 3, (50, 3)).astype(np.float32)  # whole numbers: many ties
-    rows, scores = best_rows(
+    best = best_rows(
         lambda block: queries @ block.T,
         gallery,
         count,
@@ -20,8 +20,10 @@ def test_rows_are_those_of_a_stable_sort_of_all_scores(rng, threads, rows_per_bl
     )
     everything = queries @ gallery.T
     expected = np.argsort(-everything, axis=1, kind="stable")[:, :count]
-    np.testing.assert_array_equal(rows, expected)
-    np.testing.assert_array_equal(scores, np.take_along_axis(everything, expected, 1))
+    np.testing.assert_array_equal(best.rows, expected)
+    np.testing.assert_array_equal(best.scores, np.take_along_axis(everything, expected, 1))
+    np.testing.assert_allclose(best.mean, everything.mean(axis=1))
+    np.testing.assert_allclose(best.deviation, everything.std(axis=1))
 
 
 def test_a_score_that_is_no_number_is_an_error():

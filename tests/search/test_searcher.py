@@ -16,7 +16,8 @@ from crossmodal.data.feature_reader import read_features
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import read_json, write_json
 from crossmodal.models.embedding_file import read_embeddings
-from crossmodal.search.searcher import Place, Searcher, params
+from crossmodal.search.place import Place, params
+from crossmodal.search.searcher import Searcher
 from tests.test_load import ARGUMENTS, MODELS, contents, make_studio
 
 NAMES = ("cca", "cca_published", "cmolrs", "order", "sima")
@@ -43,7 +44,7 @@ def project(studio, tmp_path, monkeypatch):
     }
     overlay = {"mine": experiments["cca"]}
     read = lambda _, *more: SimpleNamespace(experiments=overlay if more else experiments)  # noqa: E731
-    monkeypatch.setattr("crossmodal.search.searcher.params.read", read)
+    monkeypatch.setattr("crossmodal.search.place.params.read", read)
 
     def search(name, folder=None, split="test"):
         model = Path("models", name, "seed0")
@@ -82,6 +83,76 @@ def test_the_test_split_is_searched_by_each_modality(studio, project, name, quer
                 " · ".join(c.text for c in studio.dataset.captions if item.id in (c.id, c.item))
             ]
             assert item.labels[0].startswith("category")
+
+
+def test_z_scores_of_all_items(project):
+    results = project("cca").search("text", "a red circle", count=99)
+    scores = np.array([result.score for result in results])
+    expected = (scores - scores.mean()) / scores.std()
+    np.testing.assert_allclose([r.z_score for r in results], expected, rtol=1e-3, atol=1e-4)
+    assert project("order").search("text", "a red circle")[0].z_score is not None
+
+
+def test_common_words_of_query_and_text(project):
+    query = "a red circle of zebras"
+    results = project("cca").search("text", query, among="text", count=99)
+    for result in results:
+        assert set(result.common) == {"a", "red", "circle", "of"} & set(result.text.split())
+    assert any(result.common for result in results)
+    assert not project("cca").search("image", contents_of(project, "cca"))[0].common
+
+
+def contents_of(project, name):
+    """The picture of an item."""
+    gallery = project(name).gallery("image")
+    return gallery.media(project(name).sample("image", 1)[0][0].id)
+
+
+@pytest.mark.parametrize("is_stored", [True, False])
+@pytest.mark.parametrize("name", ["cca", "order", "sima"])
+def test_an_item_is_searched_by_like_its_content(project, stored, name, is_stored):
+    if is_stored:
+        stored(name)
+    searcher = project(name)
+    item = searcher.sample("image", 3)[0][1].id
+    by_content = searcher.search("image", searcher.gallery("image").media(item), count=5)
+    by_item = searcher.search_like("image", item, count=5)
+    assert [result.id for result in by_item] == [result.id for result in by_content]
+
+
+def test_an_item_is_not_like_itself(project):
+    searcher = project("cca")
+    item = searcher.sample("image", 1)[0][0].id
+    alike = searcher.search_like("image", item, among="image", count=99)
+    assert item not in {result.id for result in alike}
+    assert len(alike) == searcher.sample("image", 1)[1] - 1
+
+
+@pytest.mark.parametrize("is_stored", [True, False])
+def test_search_by_an_unknown_item_is_refused(project, stored, is_stored):
+    if is_stored:
+        stored("cca")
+    with pytest.raises(CrossmodalError, match=r"toy, test: .*has no image"):
+        project("cca").search_like("image", "../x")
+
+
+def test_sample_from_all_over_a_gallery(project):
+    items, total = project("cca").sample("text", 3)
+    assert total == len(project("cca").search("image", contents_of(project, "cca"), count=999))
+    assert len({item.id for item in items}) == 3
+    assert all(item.text and item.labels for item in items)
+
+
+def test_training_items_are_searched(project):
+    searcher = project("cca").training
+    results = searcher.search("text", "a red circle", among="image", count=99)
+    assert {result.id for result in results} == {f"item{n}" for n in range(12)}
+
+
+def test_training_pairs_are_counted(project, tmp_path):
+    place = Place(tmp_path, "test", Path("params.yaml"))
+    assert place.training_pairs("cca/seed0") == 24
+    assert place.training_pairs("other/seed0") is None
 
 
 @pytest.fixture

@@ -81,7 +81,7 @@ def search(
     of the items or the model.
     """
     from crossmodal.commands.search import search as run
-    from crossmodal.search.searcher import Place
+    from crossmodal.search.place import Place
 
     run(
         model,
@@ -150,7 +150,7 @@ def serve(
 ) -> None:
     """Serve a web page for text, image and speech queries, until it is interrupted."""
     from crossmodal.commands.serve import serve as run
-    from crossmodal.search.searcher import Place
+    from crossmodal.search.place import Place
 
     run(
         models,

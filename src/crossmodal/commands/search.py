@@ -7,8 +7,12 @@ from pathlib import Path
 
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.text_table import print_table, shorten
-from crossmodal.search.searcher import Place, Result, Searcher
+from crossmodal.reporting.expectation import expectation
+from crossmodal.search.place import Place
+from crossmodal.search.result import Result
+from crossmodal.search.searcher import Searcher
 
+COLUMNS = ("rank", "score", "z-score", "item", "labels", "text")
 TEXT, UNKNOWN = 80, 1_000  # characters of an item's text in the table, and of unknown words
 
 
@@ -51,16 +55,19 @@ def search(
     if unknown := searcher.unknown_words(modality, query):
         words = shorten(", ".join(unknown), UNKNOWN)
         print(f"unknown to the model: {_printable(words)}", file=sys.stderr)
+    if note := expectation(searcher.name, place.training_pairs(searcher.name)):
+        print(f"{searcher.name}: {note}", file=sys.stderr)
     if as_json:
         print(json.dumps([asdict(result) for result in results], indent=2, ensure_ascii=False))
     else:
         title = f"{searcher.name}: best items by {modality}"
-        print_table(title, ("rank", "score", "item", "labels", "text"), map(_row, results))
+        print_table(title, COLUMNS, map(_row, results))
 
 
 def _row(result: Result) -> tuple[str, ...]:
     texts = map(_printable, (result.id, ", ".join(result.labels), shorten(result.text, TEXT)))
-    return str(result.rank), f"{result.score:.4g}", *texts
+    above = "" if result.z_score is None else f"{result.z_score:+.1f}"
+    return str(result.rank), f"{result.score:.4g}", above, *texts
 
 
 def _printable(text: str) -> str:

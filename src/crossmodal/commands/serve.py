@@ -5,7 +5,9 @@ import sys
 from pathlib import Path
 
 from crossmodal.errors import CrossmodalError
-from crossmodal.search.searcher import Place, Searcher
+from crossmodal.reporting.expectation import expectation
+from crossmodal.search.place import Place
+from crossmodal.search.searcher import Searcher
 
 LOOPBACK = ("127.0.0.1", "localhost")
 EVERYWHERE = ("", "0.0.0.0")  # listens on all names of the machine
@@ -50,7 +52,10 @@ def serve(
         for searcher in searchers:
             searcher.prepare()
         hosts = LOOPBACK if host in LOOPBACK else ["*" if host in EVERYWHERE else host]
-        app = make_application(searchers, hosts, threads=threads, approximate=approximate)
+        notes = [expectation(s.name, place.training_pairs(s.name)) for s in searchers]
+        app = make_application(
+            searchers, hosts, notes=notes, threads=threads, approximate=approximate
+        )
         if host not in LOOPBACK:
             print(
                 f"{host}: everybody who can connect to this machine can search and see the items",

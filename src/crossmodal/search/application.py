@@ -53,13 +53,19 @@ HEADERS = {
 
 
 def make_application(
-    searchers: Sequence[Searcher], hosts: Sequence[str], *, threads: int, approximate: bool
+    searchers: Sequence[Searcher],
+    hosts: Sequence[str],
+    *,
+    notes: Sequence[str],
+    threads: int,
+    approximate: bool,
 ) -> FastAPI:
     """Return the server.
 
     Args:
         searchers: One searcher per model.
         hosts: Accepted host names; `*` is any.
+        notes: What to know of each model; may be empty.
         threads: Threads of a search.
         approximate: See `Index.search`.
     """
@@ -84,17 +90,32 @@ def make_application(
     def refuse(request: Request, error: CrossmodalError) -> JSONResponse:
         return JSONResponse({"detail": str(error)}, 400)
 
-    def searcher(model: int) -> Searcher:
+    def searcher(model: int, modality: str | None = None) -> Searcher:
         if model not in range(len(searchers)):
             raise HTTPException(404, "there is no such model")
+        if modality and modality not in searchers[model].model.modalities:
+            raise HTTPException(404, "there is no such modality")
         return searchers[model]
 
     @app.get("/models")
     def models() -> list[dict[str, object]]:
         return [
-            {"name": s.name, "searches": {query: s.targets(query) for query in s.model.modalities}}
-            for s in searchers
+            {
+                "name": s.name,
+                "searches": {query: s.targets(query) for query in s.model.modalities},
+                "note": note,
+            }
+            for s, note in zip(searchers, notes, strict=True)
         ]
+
+    @app.get("/items/{model}/{modality}")
+    async def items(
+        model: int, modality: str, count: Annotated[int, Query(ge=1, le=MOST)] = 12
+    ) -> dict[str, object]:
+        engine = searcher(model, modality)
+        async with turn:
+            sample, total = await run_in_threadpool(engine.sample, modality, count)
+        return {"items": [asdict(item) for item in sample], "total": total}
 
     @app.post("/search/{model}")
     async def search(
@@ -102,29 +123,33 @@ def make_application(
         request: Request,
         by: str,
         among: str | None = None,
+        like: str | None = None,
+        training: bool = False,
         count: Annotated[int, Query(ge=1, le=MOST)] = 12,
     ) -> dict[str, object]:
         engine = searcher(model)
         content = await _upload(request, TEXT_BYTES if by == "text" else UPLOAD_BYTES)
 
         def answer() -> dict[str, object]:
-            query = _query(by, content)
-            results = engine.search(
-                by, query, among=among, count=count, threads=threads, approximate=approximate
-            )
-            items = [asdict(result) for result in results]
-            return {"items": items, "unknown": engine.unknown_words(by, query)}
+            if like is not None:
+                results, unknown = engine.search_like(by, like, among, count, threads), []
+            else:
+                query, gallery = _query(by, content), engine.training if training else engine
+                results = gallery.search(
+                    by, query, among=among, count=count, threads=threads, approximate=approximate
+                )
+                unknown = engine.unknown_words(by, query)
+            return {"items": [asdict(result) for result in results], "unknown": unknown}
 
         async with turn:
             return await run_in_threadpool(answer)
 
     @app.get("/media/{model}/{modality}")
-    async def media(model: int, modality: str, id: str) -> Response:
-        engine = searcher(model)
-        if modality not in engine.model.modalities:
-            raise HTTPException(404, "there is no such modality")
+    async def media(model: int, modality: str, id: str, training: bool = False) -> Response:
+        engine = searcher(model, modality)
         async with media_turn:
-            return await run_in_threadpool(_medium, engine, modality, id)
+            place = engine.training if training else engine
+            return await run_in_threadpool(_medium, place, modality, id)
 
     app.mount("/", StaticFiles(directory=PAGE, html=True))
     return app

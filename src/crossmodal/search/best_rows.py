@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,6 +13,23 @@ BLOCK_BYTES = 64 * 2**20
 ScoreBlock = Callable[[np.ndarray], np.ndarray]
 
 
+@dataclass(frozen=True)
+class Best:
+    """The best rows of a gallery for each query, and how the scores of all rows are spread.
+
+    Args:
+        rows: Best first, (q, k).
+        scores: Theirs, (q, k).
+        mean: Of the scores of all rows, (q,).
+        deviation: Standard deviation of the scores of all rows, (q,).
+    """
+
+    rows: np.ndarray
+    scores: np.ndarray
+    mean: np.ndarray
+    deviation: np.ndarray
+
+
 def best_rows(
     score: ScoreBlock,
     gallery: np.ndarray,
@@ -19,8 +37,8 @@ def best_rows(
     *,
     threads: int = 1,
     block_bytes: int = BLOCK_BYTES,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows of the highest scores, best first; equal ones in the order of the gallery.
+) -> Best:
+    """Return the rows of the highest scores; equal ones are in the order of the gallery.
 
     Args:
         score: Scores (q, b) of all queries against a block (b, ...) of the gallery.
@@ -30,25 +48,30 @@ def best_rows(
         block_bytes: Size of a block; it has at least one row.
 
     Returns:
-        Rows (q, k) and their scores (q, k), k the smaller one of `count` and n.
+        k rows of each query, k the smaller one of `count` and n.
 
     Raises:
         CrossmodalError: If a score is NaN.
     """
     size = max(1, block_bytes // max(1, gallery[:1].nbytes))
 
-    def best_of(start: int) -> tuple[np.ndarray, np.ndarray]:
+    def best_of(start: int) -> tuple[np.ndarray, ...]:
         scores = score(gallery[start : start + size])
         if np.isnan(scores).any():
             raise CrossmodalError("a score is NaN; the model cannot compare this query")
         rows = np.stack([_first(row, count) for row in scores])
-        return rows + start, np.take_along_axis(scores, rows, 1)
+        exact = scores.astype(float)
+        sums = np.stack([exact.sum(axis=1), np.square(exact).sum(axis=1)], axis=1)
+        return rows + start, np.take_along_axis(scores, rows, 1), sums
 
     with ThreadPoolExecutor(threads) as pool:
         parts = list(pool.map(best_of, range(0, len(gallery), size)))
-    rows, scores = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
+    rows, scores = (np.concatenate(part, axis=1) for part in [*zip(*parts, strict=True)][:2])
     best = np.stack([_first(row, count) for row in scores])
-    return np.take_along_axis(rows, best, 1), np.take_along_axis(scores, best, 1)
+    mean, square = np.sum([sums for *_, sums in parts], axis=0).T / len(gallery)
+    deviation = np.sqrt(np.maximum(square - mean**2, 0))
+    best_scores = np.take_along_axis(scores, best, 1)
+    return Best(np.take_along_axis(rows, best, 1), best_scores, mean, deviation)
 
 
 def _first(scores: np.ndarray, count: int) -> np.ndarray:

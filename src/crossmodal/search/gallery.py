@@ -44,6 +44,15 @@ class Gallery(ABC):
             CrossmodalError: If there are none, or one cannot be embedded.
         """
 
+    def embed_item(self, model: Model, id: str) -> np.ndarray:
+        """Return the embedding of one item, (1, ...).
+
+        Raises:
+            CrossmodalError: If there is no such item, or it cannot be embedded.
+        """
+        content = self.text(id) if self.modality == "text" else self.media(id)
+        return embed_items(model, self.modality, [content])
+
     @abstractmethod
     def text(self, id: str) -> str:
         """Return the text of an item; empty if that is unknown."""
@@ -97,8 +106,25 @@ class SplitGallery(Gallery):
     def embed(self, model: Model) -> tuple[list[str], np.ndarray]:
         """Read the embeddings, or compute them from the feature file."""
         if self._embedded:
-            return read_embedded_rows(self._embedded, self._split, self.modality)
-        items = [item.id for item in self._prepared.split(self._split)]
+            return self._stored
+        return self._computed(model, [item.id for item in self._prepared.split(self._split)])
+
+    def embed_item(self, model: Model, id: str) -> np.ndarray:
+        """Return the embedding of one item, see `Gallery.embed_item`."""
+        item = self._captions[id].item if id in self._captions else id
+        ids, rows = self._stored if self._embedded else self._computed(model, [item])
+        if id not in ids:
+            raise CrossmodalError(f"{self.name}: has no {self.modality} {id!r}; reload the page")
+        return rows[[ids.index(id)]]
+
+    @cached_property
+    def _stored(self) -> tuple[list[str], np.ndarray]:
+        """Ids and embeddings in the run's embedding file."""
+        assert self._embedded
+        return read_embedded_rows(self._embedded, self._split, self.modality)
+
+    def _computed(self, model: Model, items: list[str]) -> tuple[list[str], np.ndarray]:
+        """Return ids and embeddings of the rows of some items, from the feature file."""
         content = read_features(self._feature, items)
         if not content.ids:
             raise CrossmodalError(f"{self.name}: the split has no {self.modality}")

@@ -9,7 +9,7 @@ folder `.search/<gallery>-<state>/` each, which may be deleted at any time. `ids
 import shutil
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -35,10 +35,13 @@ class Hit:
     Args:
         id: Of the item, in its gallery.
         score: The method's score of query and item.
+        z_score: By how many standard deviations of the scores of all items this one is above
+            their mean; None if they are all equal, or only some items were compared.
     """
 
     id: str
     score: float
+    z_score: float | None
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,11 @@ class Index:
     def __len__(self) -> int:
         return len(self._ids)
 
+    def sample(self, count: int) -> list[str]:
+        """Return ids of items at equal distances in the gallery."""
+        rows = np.linspace(0, len(self) - 1, min(count, len(self))).astype(int)
+        return [id.decode() for id in self._ids[rows]]
+
     def search(
         self, query: np.ndarray, count: int, *, threads: int = 1, approximate: bool = False
     ) -> list[Hit]:
@@ -92,9 +100,16 @@ class Index:
             query = np.ascontiguousarray(FORMS[self._form](query), np.float32)
         near = self._near(query, count, threads) if approximate else None
         gallery = self._rows if near is None else self._rows[near]
-        rows, scores = best_rows(partial(self._score, query), gallery, count, threads=threads)
-        ids = self._ids[rows[0] if near is None else near[rows[0]]]
-        return [Hit(id.decode(), float(score)) for id, score in zip(ids, scores[0], strict=True)]
+        best = best_rows(partial(self._score, query), gallery, count, threads=threads)
+        (rows,), (scores,), (mean,), (deviation,) = astuple(best)
+        ids = self._ids[rows if near is None else near[rows]]
+        # rounding alone is no spread
+        is_spread = near is None and deviation > 1e-6 * max(1.0, abs(mean))
+        above = (scores - mean) / deviation if is_spread else [None] * len(scores)
+        return [
+            Hit(id.decode(), float(score), None if d is None else float(d))
+            for id, score, d in zip(ids, scores, above, strict=True)
+        ]
 
     def _score(self, query: np.ndarray, block: np.ndarray) -> np.ndarray:
         if self._form:

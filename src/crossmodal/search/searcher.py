@@ -1,55 +1,20 @@
 """Search of one place with one model."""
 
+import copy
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict
+from functools import cached_property
 from pathlib import Path
 
-from crossmodal.config import params
-from crossmodal.data.prepared import PREPARED
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.text_table import shorten
 from crossmodal.models.model import load
-from crossmodal.search.folder_gallery import FolderGallery
-from crossmodal.search.gallery import Gallery, SplitGallery, embed_items
-from crossmodal.search.index import Index, open_index
+from crossmodal.search.gallery import Gallery, embed_items
+from crossmodal.search.index import Hit, Index, open_index
+from crossmodal.search.place import Place
+from crossmodal.search.result import Described, Result
 
 TEXT = 200  # characters of a query in a message
-
-
-@dataclass(frozen=True)
-class Place:
-    """The items to search.
-
-    Args:
-        folder: A folder of files; None: the dataset that the model was fitted on.
-        split: Its split.
-        params: The params.yaml that names the dataset.
-        overlays: Files laid over it.
-    """
-
-    folder: Path | None
-    split: str
-    params: Path
-    overlays: Sequence[Path] = ()
-
-
-@dataclass(frozen=True)
-class Result:
-    """An item that a search returns.
-
-    Args:
-        rank: From 1.
-        score: The method's score of query and item; higher is better.
-        id: Of the item; in a folder its path.
-        text: Its text, if that is known.
-        labels: Its labels, if it has some.
-    """
-
-    rank: int
-    score: float
-    id: str
-    text: str
-    labels: tuple[str, ...]
 
 
 class Searcher:
@@ -83,6 +48,14 @@ class Searcher:
         other = second if query == first else first
         return (other,) if self.model.method.task == "instance" else (other, query)
 
+    @cached_property
+    def training(self) -> "Searcher":
+        """The same model, which searches the items that it was fitted on."""
+        other = copy.copy(self)
+        other._place = self._place.training
+        other._galleries, other._indexes = {}, {}
+        return other
+
     def prepare(self) -> None:
         """Open the index of every modality for every query, so that no search waits for it."""
         for query in self.model.modalities:
@@ -113,64 +86,89 @@ class Searcher:
             CrossmodalError: If the model does not compare these modalities or knows no word of the
                 query, or the query or an item cannot be embedded.
         """
-        targets = self.targets(query)
-        if not targets or (among or targets[0]) not in targets:
-            raise CrossmodalError(
-                f"{self.name}: the model cannot search {among or 'anything'} by {query}; it "
-                f"compares {' and '.join(self.model.modalities)}"
-            )
+        target = self._target(query, among)
         if query == "text" and isinstance(content, str) and self.model.wordless([content]):
             raise CrossmodalError(
                 f"{self.name}: the model knows no word of {shorten(content, TEXT)!r}, so that no "
                 f"item suits it better than another; `crossmodal words {self._folder}` lists the "
                 "known words"
             )
-        target = among or targets[0]
+        row = embed_items(self.model, query, [content])
         index = self._index(query, target)
-        embedded = embed_items(self.model, query, [content])
-        hits = index.search(embedded, count, threads=threads, approximate=approximate)
-        gallery = self.gallery(target)
-        return [
-            Result(rank, hit.score, hit.id, gallery.text(hit.id), gallery.labels(hit.id))
-            for rank, hit in enumerate(hits, 1)
-        ]
+        hits = index.search(row, count, threads=threads, approximate=approximate)
+        words = [word for word, is_known in self._words(query, content).items() if is_known]
+        return self._results(target, hits, words)
+
+    def search_like(
+        self, query: str, id: str, among: str | None = None, count: int = 10, threads: int = 1
+    ) -> list[Result]:
+        """Return the best items for an item of the gallery; it is none of them.
+
+        Args:
+            query: Modality of the item.
+            id: Of the item.
+            among: See `search`.
+            count: Number of items.
+            threads: Number of threads.
+
+        Raises:
+            CrossmodalError: If there is no such item, or see `search`.
+        """
+        target = self._target(query, among)
+        row = self.gallery(query).embed_item(self.model, id)
+        hits = self._index(query, target).search(row, count + 1, threads=threads)
+        others = [hit for hit in hits if target != query or hit.id != id]
+        return self._results(target, others[:count], ())
+
+    def sample(self, modality: str, count: int) -> tuple[list[Described], int]:
+        """Return some items of a modality, from all over its gallery, and the number of all."""
+        index = self._index(self.targets(modality)[0], modality)
+        return [self._describe(modality, id) for id in index.sample(count)], len(index)
 
     def unknown_words(self, query: str, content: object) -> list[str]:
         """Return the words of a query that the model does not know; empty unless it is a text."""
-        if query != "text" or not isinstance(content, str):
-            return []
-        words = self.model.words(content) or {}
-        return [word for word, is_known in words.items() if not is_known]
+        return [word for word, is_known in self._words(query, content).items() if not is_known]
 
     def gallery(self, modality: str) -> Gallery:
         """Return the items of one modality."""
         if modality not in self._galleries:
-            folder = self._place.folder
-            gallery = FolderGallery(folder, modality) if folder else self._split(modality)
-            self._galleries[modality] = gallery
+            self._galleries[modality] = self._place.gallery(modality, self.name, self.model)
         return self._galleries[modality]
 
-    def _split(self, modality: str) -> SplitGallery:
-        """Return the split of the dataset that the model was fitted on."""
-        files = (self._place.params, *self._place.overlays)
-        experiments = params.read(*files).experiments
-        experiment = experiments.get(self._folder.parent.name)
-        if not experiment:
+    def _target(self, query: str, among: str | None) -> str:
+        """Return the modality to search."""
+        targets = self.targets(query)
+        if not targets or (among or targets[0]) not in targets:
             raise CrossmodalError(
-                f"{', '.join(map(str, files))}: no experiment {self._folder.parent.name!r}, which "
-                "would say what the model was fitted on; name the file that has it with "
-                "--configfile, or a folder with --in"
+                f"{self.name}: the model cannot search {among or 'anything'} by {query}; it "
+                f"compares {' and '.join(self.model.modalities)}"
             )
-        feature = next(name for view, name in experiment.views.items() if view == modality)
-        return SplitGallery(
-            PREPARED / experiment.dataset,
-            self._place.split,
-            modality,
-            Path("features", experiment.dataset, f"{feature}.h5"),
-            # of an experiment with changed categories, these are of some of the items alone
-            None if experiment.changes else Path("embeddings", f"{self.name}.h5"),
-            self.model,
-        )
+        return among or targets[0]
+
+    def _words(self, query: str, content: object) -> dict[str, bool]:
+        """Return the words of a query, and whether the model knows them."""
+        if query != "text" or not isinstance(content, str):
+            return {}
+        return self.model.words(content) or {}
+
+    def _results(self, target: str, hits: Sequence[Hit], words: Sequence[str]) -> list[Result]:
+        results = []
+        for rank, hit in enumerate(hits, 1):
+            item = self._describe(target, hit.id)
+            own = self._words("text", item.text) if words else {}
+            result = Result(
+                **asdict(item),
+                rank=rank,
+                score=hit.score,
+                z_score=hit.z_score,
+                common=tuple(word for word in words if word in own),
+            )
+            results.append(result)
+        return results
+
+    def _describe(self, modality: str, id: str) -> Described:
+        gallery = self.gallery(modality)
+        return Described(id, gallery.text(id), gallery.labels(id))
 
     def _index(self, query: str, target: str) -> Index:
         if (query, target) not in self._indexes:

@@ -1,0 +1,82 @@
+"""Items that a model searches, and places of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from crossmodal.config import params
+from crossmodal.config.experiment import Experiment
+from crossmodal.data.prepared import PREPARED, Prepared
+from crossmodal.errors import CrossmodalError
+from crossmodal.models.model import Model
+from crossmodal.search.folder_gallery import FolderGallery
+from crossmodal.search.gallery import Gallery, SplitGallery
+
+
+@dataclass(frozen=True)
+class Place:
+    """The items to search.
+
+    Args:
+        folder: A folder of files; None: the dataset that the model was fitted on.
+        split: Its split.
+        params: The params.yaml that names the dataset.
+        overlays: Files laid over it.
+    """
+
+    folder: Path | None
+    split: str
+    params: Path
+    overlays: Sequence[Path] = ()
+
+    @property
+    def training(self) -> "Place":
+        """The items that a model was fitted on."""
+        return replace(self, folder=None, split="train")
+
+    def gallery(self, modality: str, run: str, model: Model) -> Gallery:
+        """Return the items of one modality.
+
+        Args:
+            modality: The modality.
+            run: `<experiment>/seed<n>` of the model.
+            model: The model.
+
+        Raises:
+            CrossmodalError: If there are none, or no experiment says what the model was fitted on.
+        """
+        if self.folder:
+            return FolderGallery(self.folder, modality)
+        experiment = self._experiment(run)
+        feature = next(name for view, name in experiment.views.items() if view == modality)
+        return SplitGallery(
+            PREPARED / experiment.dataset,
+            self.split,
+            modality,
+            Path("features", experiment.dataset, f"{feature}.h5"),
+            # of an experiment with changed categories, these are of some of the items alone
+            None if experiment.changes else Path("embeddings", f"{run}.h5"),
+            model,
+        )
+
+    def training_pairs(self, run: str) -> int | None:
+        """Return the number of pairs that a model was fitted on; None without its dataset."""
+        try:
+            dataset = Prepared(PREPARED / self._experiment(run).dataset)
+            items = {item.id for item in dataset.split("train")}
+            captions = sum(caption.item in items for caption in dataset.captions)
+        except CrossmodalError:
+            return None
+        return max(len(items), captions)
+
+    def _experiment(self, run: str) -> Experiment:
+        """Return the experiment of a run."""
+        files, name = (self.params, *self.overlays), run.partition("/")[0]
+        experiment = params.read(*files).experiments.get(name)
+        if not experiment:
+            raise CrossmodalError(
+                f"{', '.join(map(str, files))}: no experiment {name!r}, which would say what the "
+                "model was fitted on; name the file that has it with --configfile, or a folder "
+                "with --in"
+            )
+        return experiment
