@@ -39,7 +39,8 @@ def site(tmp_path_factory):
         searchers = [Searcher(model, root / "weights", place) for model in models]
         for searcher in searchers:
             searcher.prepare()
-        app = make_application(searchers, ["127.0.0.1"], threads=1, approximate=False)
+        notes = ["fitted on 24 pairs, which teach little", ""]
+        app = make_application(searchers, ["127.0.0.1"], notes=notes, threads=1, approximate=False)
         server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
         thread = threading.Thread(target=server.run)
         thread.start()
@@ -85,12 +86,56 @@ def test_a_sentence_finds_pictures(page, site):
     assert "not by text" in page.locator('section[aria-label$="sisa"]').inner_text()
 
 
+def test_the_page_begins_with_what_is_searched(page, site):
+    page.goto(site.url)
+    section = page.locator('section[aria-label$="cca"]')
+    shown(section.locator(".note")).to_have_text("fitted on 24 pairs, which teach little")
+    shown(section.locator("h3")).to_have_text(["6 × image, for example", "4 × text, for example"])
+    sample, _ = site.searchers[0].sample("text", 3)
+    texts = section.locator("ol").nth(1).locator("p")
+    shown(texts).to_have_text([item.text for item in sample])
+    section.locator("ol").nth(1).locator("button").first.click()
+    expected = site.searchers[0].search_like("text", sample[0].id, "text")
+    page.wait_for_selector('#results[aria-busy="false"]')
+    shown(section.locator("ol p")).to_have_text([item.text for item in expected])
+
+
+def test_more_like_a_result(page, site):
+    page.goto(site.url)
+    page.locator("#text").fill(CAPTIONS[0])
+    page.keyboard.press("Enter")
+    first = cards(page, "cca").first
+    item = first.locator("img").get_attribute("title")
+    first.get_by_role("button", name="More like this").click()
+    shown(page.locator("#results section")).to_have_count(1)
+    expected = [result.id for result in site.searchers[0].search_like("image", item, "image")]
+    page.wait_for_selector('#results[aria-busy="false"]')
+    images = page.locator("#results img")
+    assert [images.nth(n).get_attribute("title") for n in range(len(expected))] == expected
+    assert page.locator("#query img").get_attribute("title") == item
+
+
+def test_a_result_says_why(page, site):
+    page.goto(site.url)
+    page.locator("#text").fill("a red square")
+    page.keyboard.press("Enter")
+    cards(page, "cca")
+    page.locator("select").first.select_option("text")
+    page.wait_for_selector("mark")
+    best = site.searchers[0].search("text", "a red square", among="text")[0]
+    first = page.locator('section[aria-label$="cca"] li').first
+    assert sorted(first.locator("mark").all_inner_texts()) == sorted(
+        word for word in best.text.split() if word in best.common
+    )
+    assert f"{best.z_score:.1f} sd" in first.inner_text()
+
+
 def test_unknown_words_are_named(page, site):
     page.goto(site.url)
     page.locator("#text").fill(f"a red zebra {HOSTILE}")
     page.keyboard.press("Enter")
     section = page.locator('section[aria-label$="cca"]')
-    shown(section.locator("> p")).to_have_text(
+    shown(section.locator("> p:not(.note)")).to_have_text(
         "Unknown to the model: zebra, img, src, x, onerror, alert"
     )
     assert cards(page, "cca").count() == 6
@@ -129,6 +174,28 @@ def test_speech_is_recorded(page, site):
     page.click("text=Stop and search")
     assert cards(page, "sisa").locator("img").count() == 6
     assert page.locator("#query audio").count() == 1
+
+
+def test_a_picture_is_taken(page, site):
+    page.goto(site.url)
+    page.click("text=Take a picture")
+    shown(page.locator("video")).not_to_have_js_property("videoWidth", 0)
+    page.locator("#query button").click()
+    assert cards(page, "sisa").locator("audio").count() == 4
+    assert page.locator("#query img").evaluate("image => image.naturalWidth") > 0
+
+
+def test_a_picture_is_pasted(page, site):
+    page.goto(site.url)
+    page.evaluate(
+        """([bytes, name]) => {
+            const data = new DataTransfer();
+            data.items.add(new File([new Uint8Array(bytes)], name, { type: "image/png" }));
+            dispatchEvent(new ClipboardEvent("paste", { clipboardData: data }));
+        }""",
+        [list(site.image.read_bytes()), site.image.name],
+    )
+    assert cards(page, "sisa").locator("audio").count() == 4
 
 
 def test_models_stand_side_by_side_or_are_left_out(page, site):

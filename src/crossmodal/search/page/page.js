@@ -1,15 +1,11 @@
-// All that comes from outside is put into the page as text, never as markup.
-"use strict";
+// Queries and their results. All that comes from outside is put into the page as text, never as
+// markup.
+import { listen } from "./input.js";
+import { element, medium, tile } from "./tile.js";
 
-const RATE = 16000;
 const part = (id) => document.getElementById(id);
-const shown = { models: [], query: null, round: 0, preview: null };
-
-function element(name, properties = {}, ...children) {
-  const made = Object.assign(document.createElement(name), properties);
-  made.append(...children);
-  return made;
-}
+const EXAMPLES = 3;
+const state = { models: [], query: null, round: 0, preview: null };
 
 function say(text, failed = false) {
   part("status").textContent = text;
@@ -26,76 +22,129 @@ async function answer(address, options) {
   return content;
 }
 
-// ---- models
+// ---- models, and what they search
 
 async function listModels() {
-  shown.models = await answer("models");
-  shown.models.forEach((model, number) => {
+  state.models = await answer("models");
+  state.models.forEach((model, number) => {
     model.number = number;
     model.chosen = element("input", { type: "checkbox", checked: number < 3 });
     model.chosen.addEventListener("change", () => search());
     part("models").append(element("label", {}, model.chosen, ` ${model.name}`));
   });
   search(); // by what was asked in the meantime
+  if (state.query) return;
+  const sections = await Promise.all(chosen().map(gallery));
+  if (!state.query) part("results").replaceChildren(...sections);
+}
+
+function chosen() {
+  return state.models.filter((model) => model.chosen.checked);
+}
+
+// some items of each modality, each of which is an example of a query
+async function gallery(model) {
+  const section = modelSection(model);
+  for (const modality of Object.keys(model.searches)) {
+    const count = modality === "image" ? 4 * EXAMPLES : EXAMPLES;
+    try {
+      const { items, total } = await answer(`items/${model.number}/${modality}?count=${count}`);
+      const title = `${total.toLocaleString("en")} × ${modality}, for example`;
+      section.append(element("h3", { textContent: title }));
+      section.append(element("ol", {}, ...items.map((item) => itemTile(model, modality, item))));
+    } catch (error) {
+      section.append(element("p", { className: "failed", textContent: error.message }));
+    }
+  }
+  return section;
+}
+
+function modelSection(model) {
+  const head = element("div", {}, element("h2", { textContent: model.name }));
+  const section = element("section", { className: "model", ariaLabel: model.name }, head);
+  if (model.note) section.append(element("p", { className: "note", textContent: model.note }));
+  return section;
+}
+
+function itemTile(model, modality, item, more = {}) {
+  const within = (model.searches[modality] || []).includes(modality);
+  const text = within ? "More like this" : "Search by this";
+  const button = element("button", { type: "button", textContent: text });
+  button.addEventListener("click", () => {
+    if (within) model.among = modality;
+    ask(modality, { like: item, model }, item.text || item.id);
+  });
+  return tile(model, modality, item, { ...more, button: more.training ? null : button });
 }
 
 // ---- a query
 
 function ask(modality, content, name) {
-  shown.query = { modality, content };
-  if (shown.preview) URL.revokeObjectURL(shown.preview);
-  shown.preview = modality === "text" ? null : URL.createObjectURL(content);
-  const preview = {
-    text: () => element("q", { textContent: content }),
-    image: () => element("img", { src: shown.preview, alt: `query: ${name}` }),
-    speech: () => element("audio", { src: shown.preview, controls: true }),
-  }[modality]();
-  part("query").replaceChildren(preview);
+  state.query = { modality, content };
+  if (state.preview) URL.revokeObjectURL(state.preview);
+  state.preview = content instanceof Blob ? URL.createObjectURL(content) : null;
+  part("query").replaceChildren(preview(modality, content, name));
   part("query").hidden = false;
+  scrollTo({ top: 0 });
   search();
 }
 
-async function search() {
-  if (!shown.query || !shown.models.length) return;
-  const round = ++shown.round;
-  const chosen = shown.models.filter((model) => model.chosen.checked);
-  say(chosen.length ? "Searching ..." : "Choose a model.", !chosen.length);
-  part("results").setAttribute("aria-busy", true);
-  const sections = await Promise.all(chosen.map((model) => section(model)));
-  if (round !== shown.round) return; // a later query was faster
-  part("results").replaceChildren(...sections);
-  part("results").setAttribute("aria-busy", false);
-  if (chosen.length) say(`Searched with ${chosen.length} model${chosen.length > 1 ? "s" : ""}.`);
+function preview(modality, content, name) {
+  if (content.like) return medium(content.model, modality, content.like, name);
+  if (modality === "text") return element("q", { textContent: content });
+  if (modality === "image") return element("img", { src: state.preview, alt: `query: ${name}` });
+  return element("audio", { src: state.preview, controls: true });
 }
 
-async function section(model) {
-  const { modality, content } = shown.query;
-  const head = element("div", {}, element("h2", { textContent: model.name }));
-  const made = element("section", { className: "model", ariaLabel: model.name }, head);
+async function search() {
+  if (!state.query || !state.models.length) return;
+  const round = ++state.round;
+  const { like, model: only } = state.query.content;
+  const models = like ? [only] : chosen();
+  say(models.length ? "Searching ..." : "Choose a model.", !models.length);
+  part("results").setAttribute("aria-busy", true);
+  const sections = await Promise.all(models.map(resultSection));
+  if (round !== state.round) return; // a later query was faster
+  part("results").replaceChildren(...sections);
+  part("results").setAttribute("aria-busy", false);
+  if (models.length) say(`Searched with ${models.length} model${models.length > 1 ? "s" : ""}.`);
+}
+
+function post(model, parameters) {
+  const { modality, content } = state.query;
+  const asked = new URLSearchParams({ by: modality, ...parameters });
+  if (content.like) asked.set("like", content.like.id);
+  const body = typeof content === "string" ? new TextEncoder().encode(content) : content;
+  return answer(`search/${model.number}?${asked}`, {
+    method: "POST",
+    headers: { "Content-Type": "application/octet-stream" },
+    body: content.like ? "" : body,
+  });
+}
+
+async function resultSection(model) {
+  const { modality, content } = state.query;
+  const section = modelSection(model);
   const targets = model.searches[modality] || [];
   if (!targets.length) {
     const can = Object.keys(model.searches).join(" and ");
-    made.append(element("p", { textContent: `Searches by ${can}, not by ${modality}.` }));
-    return made;
+    section.append(element("p", { textContent: `Searches by ${can}, not by ${modality}.` }));
+    return section;
   }
   const among = targets.includes(model.among) ? model.among : targets[0];
-  if (targets.length > 1) head.append(chooser(model, targets, among));
+  if (targets.length > 1) section.firstChild.append(chooser(model, targets, among));
   const count = Math.min(100, Math.max(1, part("count").valueAsNumber || 12));
-  const asked = new URLSearchParams({ by: modality, among, count });
   try {
-    const { items, unknown } = await answer(`search/${model.number}?${asked}`, {
-      method: "POST",
-      headers: { "Content-Type": "application/octet-stream" },
-      body: modality === "text" ? new TextEncoder().encode(content) : content,
-    });
+    const { items, unknown } = await post(model, { among, count });
     if (unknown.length) {
-      made.append(element("p", { textContent: `Unknown to the model: ${unknown.join(", ")}` }));
+      section.append(element("p", { textContent: `Unknown to the model: ${unknown.join(", ")}` }));
     }
-    made.append(element("ol", {}, ...items.map((item) => card(model, among, item))));
+    section.append(element("ol", {}, ...items.map((item) => itemTile(model, among, item))));
+    if (!content.like) section.append(training(model, among));
   } catch (error) {
-    made.append(element("p", { className: "failed", textContent: error.message }));
+    section.append(element("p", { className: "failed", textContent: error.message }));
   }
-  return made;
+  return section;
 }
 
 function chooser(model, targets, among) {
@@ -110,34 +159,21 @@ function chooser(model, targets, among) {
   return element("label", {}, "among ", select);
 }
 
-// ---- results
-
-function card(model, modality, item) {
-  const top = element("div", { className: "top" });
-  top.append(element("span", { className: "rank", textContent: `${item.rank}` }));
-  top.append(element("span", { className: "score", textContent: item.score.toPrecision(4) }));
-  const made = element("li", {}, top);
-  const address = `media/${model.number}/${modality}?${new URLSearchParams({ id: item.id })}`;
-  const text = item.text || item.id;
-  if (modality === "image") {
-    made.append(element("img", { src: address, alt: text, loading: "lazy", title: item.id }));
-    if (item.text) made.append(folded(item));
-    else made.append(element("p", { textContent: item.id }));
-  } else {
-    if (modality === "speech") {
-      made.append(element("audio", { src: address, controls: true, preload: "none" }));
+// the items that the model learnt from which suit the query best, when they are asked for
+function training(model, among) {
+  const summary = element("summary", { textContent: "Nearest training items" });
+  const details = element("details", { className: "training" }, summary);
+  details.addEventListener("toggle", async () => {
+    if (details.children.length > 1) return;
+    try {
+      const { items } = await post(model, { among, count: EXAMPLES, training: true });
+      const tiles = items.map((item) => itemTile(model, among, item, { training: true }));
+      details.append(element("ol", {}, ...tiles));
+    } catch (error) {
+      details.append(element("p", { className: "failed", textContent: error.message }));
     }
-    made.append(element("p", { textContent: text, title: item.id }));
-  }
-  if (item.labels.length) {
-    made.append(element("span", { className: "labels", textContent: item.labels.join(", ") }));
-  }
-  return made;
-}
-
-function folded(item) {
-  const summary = element("summary", { textContent: "captions" });
-  return element("details", {}, summary, element("p", { textContent: item.text }));
+  });
+  return details;
 }
 
 // ---- input
@@ -148,73 +184,5 @@ part("form").addEventListener("submit", (event) => {
   if (text) ask("text", text);
 });
 part("count").addEventListener("change", () => search());
-part("file").addEventListener("change", () => take(part("file").files[0]));
-
-function take(file) {
-  if (!file) return;
-  const modality = { image: "image", audio: "speech" }[file.type.split("/")[0]];
-  if (!modality) say(`${file.name}: is neither a picture nor a recording`, true);
-  else ask(modality, file, file.name);
-}
-
-for (const kind of ["dragover", "dragleave", "drop"]) {
-  addEventListener(kind, (event) => {
-    event.preventDefault();
-    document.body.classList.toggle("dropping", kind === "dragover");
-    if (kind === "drop") take(event.dataTransfer.files[0]);
-  });
-}
-
-let recorder = null;
-
-part("record").addEventListener("click", async () => {
-  if (recorder) return recorder.stop();
-  try {
-    const stream = await navigator.mediaDevices.getUserMedia({ audio: true });
-    const parts = [];
-    recorder = new MediaRecorder(stream);
-    recorder.addEventListener("dataavailable", (event) => parts.push(event.data));
-    recorder.addEventListener("stop", async () => {
-      stream.getTracks().forEach((track) => track.stop());
-      recorded(false);
-      ask("speech", await asWav(new Blob(parts)), "recording");
-    });
-    recorder.start();
-    recorded(true);
-  } catch (error) {
-    recorded(false);
-    say(`no recording: ${error.message}`, true);
-  }
-});
-
-function recorded(runs) {
-  if (!runs) recorder = null;
-  part("record").setAttribute("aria-pressed", runs);
-  part("record").textContent = runs ? "Stop and search" : "Record speech";
-}
-
-// browsers record in formats that the server does not read
-async function asWav(blob) {
-  const samples = await new OfflineAudioContext(1, 1, RATE).decodeAudioData(await blob.arrayBuffer());
-  const channel = samples.getChannelData(0);
-  const view = new DataView(new ArrayBuffer(44 + 2 * channel.length));
-  const write = (offset, text) => [...text].forEach((c, i) => view.setUint8(offset + i, c.charCodeAt(0)));
-  write(0, "RIFF");
-  view.setUint32(4, 36 + 2 * channel.length, true);
-  write(8, "WAVEfmt ");
-  view.setUint32(16, 16, true); // bytes of the format
-  view.setUint16(20, 1, true); // whole numbers
-  view.setUint16(22, 1, true); // one channel
-  view.setUint32(24, RATE, true);
-  view.setUint32(28, 2 * RATE, true); // bytes a second
-  view.setUint16(32, 2, true); // bytes a sample
-  view.setUint16(34, 16, true); // bits a sample
-  write(36, "data");
-  view.setUint32(40, 2 * channel.length, true);
-  channel.forEach((value, i) => {
-    view.setInt16(44 + 2 * i, 32767 * Math.max(-1, Math.min(1, value)), true);
-  });
-  return new Blob([view], { type: "audio/wav" });
-}
-
+listen(ask, say);
 listModels().catch((error) => say(error.message, true));
