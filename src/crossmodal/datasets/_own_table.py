@@ -68,7 +68,7 @@ def read_table(source: Source, media: Media, skip_bad: bool) -> Table:
     if source.bad.errors:
         warnings.warn(f"left out, since they are malformed:\n{source.bad}", stacklevel=2)
         table.remarks.append(f"lacks {len(source.bad.errors):,} malformed records")
-    bad = _read_files(rows, media, findings, table)
+    bad = _read_files(source, media, findings, table)
     findings.errors += [] if skip_bad else bad.values()
     findings.report()
     if bad:
@@ -124,11 +124,11 @@ def _check_column(column: str, rows: list[Row]) -> None:
 
 
 def _read_files(
-    rows: list[Row], media: Media, findings: Findings, table: Table
+    source: Source, media: Media, findings: Findings, table: Table
 ) -> dict[File, RowError]:
     """Decode each file that the rows name, several at a time; those that cannot be read."""
     first: dict[File, Row] = {}
-    for row in rows:
+    for row in source.rows:
         with findings.collect():
             for file in media.files(row):
                 first.setdefault(file, row)
@@ -147,7 +147,7 @@ def _read_files(
             silent.errors.append(first[file].error(column, f"{path}: has no samples"))
 
     with ThreadPoolExecutor() as pool:
-        for _ in track(pool.map(read, first), len(first), f"read the files of {rows[0].table}"):
+        for _ in track(pool.map(read, first), len(first), f"read the files of {source.path}"):
             pass
     if silent.errors:
         warnings.warn(str(silent), stacklevel=2)
