@@ -373,6 +373,57 @@ def test_a_file_may_lie_in_another_folder_of_a_mirror(publish, output, tmp_path,
         assert fragment in found
 
 
+def test_a_page_that_is_the_file_is_kept(server, publish, output):
+    output = output.with_name("index.html")
+    server.files["/site/"] = PAGE
+    publish(f"{server.url}/site/", file="index.html")
+    download("toy", output)
+    assert output.read_bytes() == PAGE
+
+
+IMAGES = {"bird/1 a.jpg": b"first", "cat/2.jpg": b"second"}
+
+
+def publish_images(server, publish):
+    """Publish a page with images, some of other sites, as the source of `a.zip`."""
+    addresses = ["bird/1%20a.jpg", f"{server.url}/site/cat/2.jpg", "cat/2.jpg"]
+    others = ["/logo.jpg", "../up.jpg", "https://example.org/3.jpg", "plot.png"]
+    shown = "".join(f'<img src="{address}">' for address in [*others, *addresses])
+    server.files["/site/"] = f"<html>{shown}</html>".encode()
+    server.files |= {f"/site/{name.replace(' ', '%20')}": c for name, c in IMAGES.items()}
+    publish(f"{server.url}/site/", file="a.zip", of_page=True)
+
+
+def test_images_of_a_page_are_packed(server, publish, output, archives):
+    output = output.with_name("a.zip")
+    publish_images(server, publish)
+    download("toy", output)
+    with zipfile.ZipFile(output) as archive:
+        assert {name: archive.read(name) for name in archive.namelist()} == IMAGES
+    content = output.read_bytes()
+    output.unlink()
+    download("toy", output)
+    assert output.read_bytes() == content
+    assert [*archives.glob("*")] == []
+
+
+def test_images_of_a_page_resume_after_a_failure(server, publish, output):
+    output = output.with_name("a.zip")
+    publish_images(server, publish)
+    del server.files["/site/cat/2.jpg"]
+    assert "/site/: cat/2.jpg: " in failure(output)
+    server.files |= {"/site/cat/2.jpg": b"second"}
+    server.requested.clear()
+    download("toy", output)
+    assert [path for path in map(str, server.requested) if "1%20a" in path] == []
+
+
+def test_a_page_without_images_is_named(server, publish, output):
+    server.files["/site/"] = PAGE
+    publish(f"{server.url}/site/", file="a.zip", of_page=True)
+    assert "/site/: shows no images" in failure(output.with_name("a.zip"))
+
+
 def test_a_mirror_on_another_file_system_is_copied(publish, output, tmp_path, monkeypatch):
     def refuse(*paths):
         raise OSError(errno.EXDEV, "Invalid cross-device link")

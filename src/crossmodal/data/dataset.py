@@ -21,6 +21,7 @@ class Source:
         help: How to get the file by hand where no address works, in a sentence; the message adds
             the folder to put it in.
         folder: Sub-folder of a mirror that holds it, where that is not the dataset's own.
+        of_page: The addresses are of a web page, whose images are packed as this file.
     """
 
     file: str
@@ -29,6 +30,7 @@ class Source:
     bytes: int | None = None
     help: str = ""
     folder: str = ""
+    of_page: bool = False
 
 
 class Dataset(Plugin, ABC):

@@ -129,7 +129,8 @@ def _check_kind(path: Path) -> None:
         head = stream.read(512)
     if not head:
         raise CrossmodalError("received an empty file")
-    if head.strip().lower().startswith((b"<!doctype html", b"<html")):
+    is_page = head.strip().lower().startswith((b"<!doctype html", b"<html"))
+    if is_page and path.suffix != ".html":
         raise CrossmodalError("received a web page instead of the file")
     magic = MAGIC.get(path.suffix, b"")
     if not head.startswith(magic):

@@ -31,9 +31,10 @@ VOC = "http://host.robots.ox.ac.uk/pascal/VOC/voc2008/"
 CATEGORIES = 20
 # photographs of each category in train, validation and test
 SIZES = (40, 5, 5)
+ADDRESSES = (ADDRESS, f"https://web.archive.org/web/2016id_/{ADDRESS}")
 CAPTIONS = Source(
     PAGE,
-    (ADDRESS, f"https://web.archive.org/web/2016id_/{ADDRESS}"),
+    ADDRESSES,
     help=f"Save the page {ADDRESS} as {PAGE}; its images are not needed.",
 )
 PHOTOGRAPHS = {
@@ -45,7 +46,9 @@ PHOTOGRAPHS = {
     ),
     "page": Source(
         "pascal-sentences.zip",
+        ADDRESSES,
         help=f"Pack the photographs of the page {ADDRESS} as <category>/<file>.jpg.",
+        of_page=True,
     ),
 }
 ALL_LABELS = Source(
@@ -74,7 +77,7 @@ class PascalSentences(Dataset):
         )
 
     options: Options
-    licence = "captions CC BY-SA; photographs of Flickr users, for research"
+    licence = "captions CC BY-SA 3.0; research only: the photographs belong to Flickr users"
     citation = (
         "C. Rashtchian et al., Collecting image annotations using Amazon's Mechanical Turk, "
         "NAACL HLT workshop, 2010; photographs and labels: M. Everingham et al., The PASCAL visual "

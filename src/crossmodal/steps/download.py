@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Collection, Iterable
+from functools import partial
 from pathlib import Path
 
 from rich.filesize import decimal
@@ -9,6 +10,7 @@ from rich.filesize import decimal
 from crossmodal.config import plugins
 from crossmodal.data.dataset import Source
 from crossmodal.data.fetching import MIRROR, attempt, folder_of, try_mirror
+from crossmodal.data.page_images import pack_images
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.first_use import check_or_record
 
@@ -41,7 +43,7 @@ def _get(source: Source, name: str, output: Path, sources: Collection[Source]) -
     if output.exists():
         return
     for url in source.urls:
-        if not (failure := attempt(url, source, output)):
+        if not (failure := _attempt(url, source, output)):
             _clear_archives(sources, output.parent)
             return
         failures += f"\n  {failure}"
@@ -49,6 +51,13 @@ def _get(source: Source, name: str, output: Path, sources: Collection[Source]) -
     raise CrossmodalError(
         f"{output}: could not be fetched.{failures}\n{instructions(by_hand, output.parent)}"
     )
+
+
+def _attempt(url: str, source: Source, output: Path) -> str:
+    """Fetch a file, or the images of a page that make it; the reason if that fails."""
+    if source.of_page:
+        return attempt(url, Source("page.html"), output, partial(pack_images, address=url))
+    return attempt(url, source, output)
 
 
 def missing(sources: Iterable[Source], raw: Path) -> list[Source]:
