@@ -10,8 +10,15 @@ from crossmodal.data.prepared import FILES
 FORM = Source("form.zip", help="Sign the form at https://example.org/form.", bytes=3_000_000)
 OPEN = Source("open.zip", ("https://example.org/open.zip",), sha256="0" * 64)
 DATASETS = {
-    "made": SimpleNamespace(sources=(), licence="CC0-1.0", redistribution=True),
-    "asked": SimpleNamespace(sources=(OPEN, FORM), licence="research only", redistribution=False),
+    "made": SimpleNamespace(
+        sources=(), licence="CC0-1.0", citation="this project", redistribution=True
+    ),
+    "asked": SimpleNamespace(
+        sources=(OPEN, FORM),
+        licence="research only",
+        citation="A. Author, A dataset, 2010",
+        redistribution=False,
+    ),
 }
 
 
@@ -100,7 +107,8 @@ def test_all_of_it_is_printed(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr("crossmodal.commands.datasets.read", lambda *files: params())
     datasets(tmp_path / "params.yaml")
     printed = capsys.readouterr().out
-    for fragment in ("research only", "form.zip", "made: snakemake"):
+    cited = "to cite asked: A. Author, A dataset, 2010"
+    for fragment in ("research only", "form.zip", "made: snakemake", cited):
         assert fragment in printed
 
 

@@ -28,11 +28,14 @@ COLUMNS = (
 
 
 def datasets(path: Path, overlays: Sequence[Path] = ()) -> None:
-    """Print a line and the next step for each entry of `datasets`."""
-    rows, advice = survey(read(path, *overlays))
+    """Print a line and the next step for each entry of `datasets`, and what to cite."""
+    params = read(path, *overlays)
+    rows, advice = survey(params)
     print_table("datasets", COLUMNS, rows)
     for name, text in advice.items():
         print(f"{name}: {text}")
+    for citation, names in citations(params).items():
+        print(f"to cite {', '.join(names)}: {citation}")
 
 
 def survey(params: Params) -> tuple[list[tuple[str, ...]], dict[str, str]]:
@@ -63,6 +66,14 @@ def survey(params: Params) -> tuple[list[tuple[str, ...]], dict[str, str]]:
         asked = [s for s in lacking if not s.urls and not is_mirrored(mirror, raw.name, s)]
         advice[name] = f"crossmodal check {name}" if prepared else _to_prepare(name, asked, raw)
     return rows, advice
+
+
+def citations(params: Params) -> dict[str, list[str]]:
+    """Return the datasets of each citation."""
+    names: dict[str, list[str]] = {}
+    for name in params.usable("datasets"):
+        names.setdefault(params.dataset_of(name).citation, []).append(name)
+    return names
 
 
 def _unstated(folder: str, sources: Sequence[Source]) -> str:
