@@ -65,6 +65,14 @@ def test_what_is_wrong_is_named_with_its_row(read, content, fragments):
     assert [f for f in ["items.csv: ", *fragments] if f not in found] == []
 
 
+def test_further_columns_are_not_read_but_named(tmp_path):
+    path = tmp_path / "items.csv"
+    path.write_text("id,English,text,,English\na,b,c,,d\n")
+    (row,) = read_rows(path, ("id", "image", "text"))
+    assert row.values == {"id": "a", "text": "c"}
+    assert row.unread == ("english", "english")
+
+
 ROWS = [
     (2, {"id": "a", "image": "a.png", "text": "Möwe; 5, | 6"}),
     (3, {"id": "b", "image": "", "text": ""}),

@@ -70,7 +70,8 @@ def init(folder: Path, name: str | None, skip_bad: bool, path: Path) -> None:
     table, left_out = _table(folder, name, skip_bad)
     command = f"snakemake --cores 8 results/tables/{name}.md --configfile {overlay}"
     texts = [row["text"] for row in table.rows if row["text"]]
-    language = guess_language(texts)
+    stated = sorted({row["language"] for row in table.rows} - {""})
+    language = ", ".join(stated) or guess_language(texts)
     elsewhere = folder.is_dir() and table.option == "csv" and table.csv.parent != folder
     options = f"root: {_quoted(folder.as_posix())}, " if elsewhere else ""
     options += "skip_bad: true, " if skip_bad else ""
@@ -83,7 +84,10 @@ def init(folder: Path, name: str | None, skip_bad: bool, path: Path) -> None:
         print(f"{folder} is read-only: `root` in {overlay} is the folder of the files")
     print("\n  ".join([f"read {table.facts[0]}", *table.facts[1:]]))
     if texts:
-        print(f"captions: language {language} (a guess); `language` in {overlay} sets it")
+        origin = "as its column says" if stated else "a guess"
+        print(f"captions: language {language} ({origin}); `language` in {overlay} sets it")
+    if unread := sorted({name for row in table.rows for name in row.unread}):
+        print(f"columns that are not read: {', '.join(unread)}")
     print("\n  ".join(["left out:", *(left_out or ["nothing"])]))
     print(f"now run:\n  {command}")
 
@@ -136,7 +140,7 @@ def _overlay(name: str, table: Table, options: str, language: str, command: str)
         option=table.option,
         csv=_quoted(table.csv.as_posix()),
         options=options,
-        language=language,
+        language=f"[{language}]" if "," in language else language,
         features="" if is_english else MULTILINGUAL.format(name=name),
         views=", ".join(f"{m}: {features[m]}" for m in columns[:2]),
         relevance="labels" if any(";" in label for label in labels) else "category",

@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
 from crossmodal.data.writer import Writer
 from crossmodal.plugin import Plugin
@@ -49,12 +48,12 @@ class Dataset(Plugin, ABC):
     """
 
     sources: tuple[Source, ...] = ()
-    licence: ClassVar[str]
-    citation: ClassVar[str]
+    licence: str
+    citation: str
     language: str = "en"
-    redistribution: ClassVar[bool] = False
-    shares_features: ClassVar[bool] = True
-    shares_models: ClassVar[bool] = True
+    redistribution: bool = False
+    shares_features: bool = True
+    shares_models: bool = True
 
     @abstractmethod
     def counts(self) -> dict[str, int] | None:

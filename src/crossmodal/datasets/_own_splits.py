@@ -1,23 +1,44 @@
 """Splits of a user's own items, stated or drawn; equal items belong in one of them."""
 
+import os
 import warnings
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from crossmodal.datasets._duplicates import grouped
 from crossmodal.datasets._own_items import stating
+from crossmodal.datasets._own_media import COLUMNS as FILES
 from crossmodal.datasets._own_table import Table
 from crossmodal.errors import CrossmodalError
-from crossmodal.io.spreadsheets import Findings
+from crossmodal.io.spreadsheets import Findings, Row
 
 NAMED = 10  # items in a warning
 LARGEST = 5  # groups in a message
 OWN = "write a column `split`"
 
 Pairs = Iterable[tuple[str, str]]
+
+
+def with_test_rows(rows: list[Row], tested: list[Row], folder: str) -> list[Row]:
+    """Return rows of items that are not for testing unless they say it, and of others that are.
+
+    Args:
+        rows: The former.
+        tested: The latter.
+        folder: Where the files of the latter are, from where those of the former are looked up.
+    """
+    split = "split" in rows[0].values
+    former = rows if split else [replace(r, values=r.values | {"split": "train"}) for r in rows]
+    return [*former, *(_for_testing(row, folder) for row in tested)]
+
+
+def _for_testing(row: Row, folder: str) -> Row:
+    paths = {column: os.path.join(folder, row[column]) for column in FILES if row[column]}
+    return replace(row, values=row.values | paths | {"split": "test"})
 
 
 def stated_splits(csv: Path, table: Table) -> dict[str, str]:

@@ -16,7 +16,7 @@ from crossmodal.errors import CrossmodalError
 from crossmodal.io.progress import track
 from crossmodal.io.spreadsheets import Findings, Row, RowError, read_rows
 
-COLUMNS = ("id", *MODALITIES, "labels", "split")
+COLUMNS = ("id", *MODALITIES, "labels", "split", "language")
 RENAMED = {"audio": "speech"}
 OF_ITEM = ("image", "labels", "split")  # the same in all rows of an item
 
@@ -59,6 +59,8 @@ def read_table(source: Source, media: Media, skip_bad: bool) -> Table:
     if not media.root.is_dir():
         reason = "in which its files are looked up, is no folder; correct `root`"
         raise CrossmodalError(f"{path}: {media.root}, {reason}")
+    if unread := sorted({name for row in rows for name in row.unread}):
+        warnings.warn(f"{path}: columns that are not read: {', '.join(unread)}", stacklevel=2)
     findings = Findings()
     table = Table(_grouped(rows, findings))
     for group in table.items.values():

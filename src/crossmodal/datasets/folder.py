@@ -8,12 +8,13 @@ needed, and two of `image`, `text` and `speech`, unless the feature `array` has 
 - `speech`: path of the spoken caption;
 - `image`: path of the item's image;
 - `labels`: separated by `;`, the first is the item's category;
-- `split`: train, validation or test; what no item states is drawn, from those for training.
+- `split`: train, validation or test; what no item states is drawn, from those for training;
+- `language`: of the text and of what is spoken, by BCP 47.
 
-The last three belong to the item: they may stay empty in all of its rows but one. An item has
-something of each of `image`, `text` and `speech` that is a column; a row that has neither text nor
-speech is no caption, and identical captions of an item are one. Items that share a file, or have
-nearly the same picture, belong in one split.
+What belongs to the item, `image`, `labels` and `split`, may stay empty in all of its rows but one.
+An item has something of each of `image`, `text` and `speech` that is a column; a row that has
+neither text nor speech is no caption, and identical captions of an item are one. Items that share a
+file, or have nearly the same picture, belong in one split.
 """
 
 import os
@@ -30,13 +31,15 @@ from crossmodal.data.writer import Writer
 from crossmodal.datasets._formats.item_records import Keep, Source
 from crossmodal.datasets._formats.reading import read_source
 from crossmodal.datasets._own_items import captions_of, is_told, labels_of, stating
+from crossmodal.datasets._own_languages import SEVERAL, rows_in
 from crossmodal.datasets._own_media import Media
-from crossmodal.datasets._own_splits import drawn_splits, parted, stated_splits
+from crossmodal.datasets._own_splits import drawn_splits, parted, stated_splits, with_test_rows
 from crossmodal.datasets._own_table import Table, named_rows, read_table
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.extents import Spool
 from crossmodal.io.folders import list_files
 from crossmodal.io.progress import track
+from crossmodal.io.spreadsheets import Row
 from crossmodal.plugin import Language, Strict
 
 Part = Annotated[float, Field(gt=0, lt=1)]
@@ -82,10 +85,23 @@ class Folder(Dataset):
             "items that need them, and counted in tables; otherwise they are refused.",
         )
 
-        language: Language = Field(
+        language: Language | Annotated[list[Language], Field(min_length=1)] = Field(
             "en",
-            description="Language of the captions by BCP 47, such as `en`, `pt-BR` or `zh`; `und`: "
-            "none that is known. Stop words are left out of English captions alone.",
+            description="Language of the captions by BCP 47, such as `en`, `pt-BR` or `zh`, or "
+            "several; `und`: none that is known. Rows whose column `language` has another one are "
+            "left out. Stop words are left out of English captions alone.",
+        )
+        test_csv: str | None = Field(
+            None,
+            pattern=r"\.csv$",
+            description="Path of another CSV, whose items are for testing; none of `csv` is then.",
+        )
+        licence: str = Field("the user's own", description="Terms of use.")
+        citation: str = Field("the user's own", description="What to cite.")
+        redistribution: bool = Field(
+            False,
+            description="Whether the licence lets a team share texts, media and what is made of "
+            "them.",
         )
 
         @model_validator(mode="after")
@@ -98,6 +114,8 @@ class Folder(Dataset):
         def _names_one_table(self) -> Self:
             if (self.csv is None) == (self.source is None):
                 raise ValueError("give either csv or source")
+            if self.test_csv and not self.csv:
+                raise ValueError("test_csv: goes with csv alone")
             return self
 
     options: Options
@@ -106,12 +124,21 @@ class Folder(Dataset):
 
     def __init__(self, **options: object) -> None:
         super().__init__(**options)
-        self.language = self.options.language
+        o = self.options
+        self.languages = [o.language] if isinstance(o.language, str) else o.language
+        self.language = self.languages[0] if len(self.languages) == 1 else SEVERAL
+        self.licence, self.citation, self.redistribution = o.licence, o.citation, o.redistribution
+        self.shares_features = self.shares_models = o.redistribution
 
     @property
     def table(self) -> Path:
         """Return the CSV, or what is in another format."""
         return Path(self.options.csv or self.options.source or "")
+
+    @property
+    def tables(self) -> list[Path]:
+        """Return `table`, and the CSV of the items for testing."""
+        return [self.table, *([Path(self.options.test_csv)] if self.options.test_csv else [])]
 
     def read(self, keep: Keep | None = None) -> Source:
         """Return the items, as their CSV or another format says them.
@@ -122,11 +149,20 @@ class Folder(Dataset):
         """
         root = None if self.options.root is None else Path(self.options.root)
         if self.options.csv:
-            return Source(self.table, "CSV", root or self.table.parent, named_rows(self.table))
+            place = root or self.table.parent
+            return Source(self.table, "CSV", place, self._rows(place))
         source = read_source(self.table, root, keep)
         if source is None:
             raise CrossmodalError(f"{self.table}: holds no format that is read")
         return source
+
+    def _rows(self, root: Path) -> list[Row]:
+        """Return the rows of both CSVs that are in the dataset's languages."""
+        rows = rows_in(self.table, named_rows(self.table), self.languages)
+        if not (tested := self.options.test_csv):
+            return rows
+        others = rows_in(Path(tested), named_rows(Path(tested)), self.languages)
+        return with_test_rows(rows, others, os.path.relpath(Path(tested).parent, root))
 
     def counts(self) -> None:
         """Return None: any number of items is valid."""
@@ -145,13 +181,14 @@ class Folder(Dataset):
             named = [path for path in files if path not in media.members]
         except CrossmodalError:
             named = []
-        return [path for path in dict.fromkeys([self.table, *named]) if os.path.isfile(path)]
+        return [path for path in dict.fromkeys([*self.tables, *named]) if os.path.isfile(path)]
 
     def own_paths(self) -> list[Path]:
         """Return the folder of the CSV or source, and the one of its files if it is another."""
-        table, root = self.table, self.options.root
-        folder = table if table.is_dir() else table.parent
-        return [folder if folder.name else table, *([Path(root)] if root else [])]
+        root = self.options.root
+        places = [table if table.is_dir() else table.parent for table in self.tables]
+        folders = [p if p.name else table for p, table in zip(places, self.tables, strict=True)]
+        return [*folders, *([Path(root)] if root else [])]
 
     def prepare(self, raw: Path, out: Writer) -> None:
         """Read the table and the files it names; nothing is read from `raw`."""

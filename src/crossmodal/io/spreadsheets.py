@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 
 from crossmodal.errors import CrossmodalError
@@ -11,6 +12,7 @@ from crossmodal.io.delimited_text import read_records
 from crossmodal.io.files import LONGEST_FIELD
 
 SHOWN = 50  # findings of a message
+MISTYPED = 0.7  # likeness of a name to that of a column that is meant
 INVENTED = re.compile(r"unnamed: [\d.]+")  # by pandas, for a column without name
 
 
@@ -66,12 +68,14 @@ class Row:
     Args:
         table: The CSV.
         number: Row number.
-        values: Field of each column.
+        values: Field of each column that is read.
+        unread: Names of the other columns.
     """
 
     table: Path
     number: int
     values: dict[str, str]
+    unread: tuple[str, ...] = ()
 
     def __getitem__(self, column: str) -> str:
         """Return the field of a column; empty where there is no such column."""
@@ -88,12 +92,13 @@ def read_rows(
     """Return rows of a CSV with a header, except empty ones; white space around fields is removed.
 
     Columns are separated by commas, semicolons, tabs or bars; Excel's line `sep=` is obeyed, and
-    is no row. Names of columns may be of any case. A column without name is left out if it is
-    empty or, like the index that pandas writes, has another whole number in each row.
+    is no row. Names of columns may be of any case. Other columns are not read, unless their name is
+    mistyped. A column without name is left out if it is empty or, like the index that pandas
+    writes, has another whole number in each row.
 
     Args:
         path: The CSV, in UTF-8 or UTF-16, with any line ends.
-        columns: Allowed columns.
+        columns: Columns that are read.
         renamed: Former names of columns, and their present ones.
 
     Raises:
@@ -116,8 +121,10 @@ def read_rows(
             if not name:
                 _check_nameless(path, place, records)
     findings.report()
+    places = {name: place for place, name in enumerate(names) if name in columns}
+    unread = tuple(name for name in names if name and name not in columns)
     return [
-        Row(path, number, {name: record[place] for place, name in enumerate(names) if name})
+        Row(path, number, {name: record[place] for name, place in places.items()}, unread)
         for number, record in records
     ]
 
@@ -142,8 +149,9 @@ def _names(
             raise CrossmodalError(
                 f"{where}: column {name!r} is called {renamed[name]!r}; rename it"
             )
-        if name not in columns or names.count(name) > 1:
-            problem = "repeated" if name in columns else "unknown"
+        repeated = name in columns and names.count(name) > 1
+        if repeated or (name not in columns and get_close_matches(name, columns, 1, MISTYPED)):
+            problem = "repeated" if repeated else "unknown"
             written = header[names.index(name)]
             raise CrossmodalError(
                 f"{where}: column {written!r} is {problem}; allowed: {', '.join(columns)}"
