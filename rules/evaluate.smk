@@ -116,8 +116,9 @@ rule draw:
     input:
         DRAWINGS.inputs,
     output:
-        figure("results/figures/{drawing}.svg"),
-        "results/figures/{drawing}.csv",
+        figure=figure("results/figures/{drawing}.svg"),
+        points="results/figures/{drawing}.csv",
+        pdf="results/figures/{drawing}.pdf",
     log:
         "logs/evaluate/figures/{drawing}.log",
     conda:
@@ -128,7 +129,7 @@ rule draw:
         spec=DRAWINGS.draw,
     shell:
         "printf %s {params.spec:q}"
-        " | python -m crossmodal draw - {output:q} {input:q} 2>&1 | tee {log:q}"
+        " | python -m crossmodal draw - {output.figure:q} {output.points:q} {input:q} 2>&1 | tee {log:q}"
 
 
 rule tabulate:
@@ -165,6 +166,7 @@ rule claims:
         page=report("results/tables/claims.md", category="Claims"),
         numbers="results/tables/claims.csv",
         figure=report("results/figures/claims.svg", category="Claims"),
+        pdf="results/figures/claims.pdf",
     log:
         "logs/evaluate/claims.log",
     localrule: True
@@ -174,7 +176,7 @@ rule claims:
         spec=JOBS.claims,
     shell:
         "printf %s {params.spec:q}"
-        " | python -m crossmodal claims - {output:q} {input.runs:q} 2>&1 | tee {log:q}"
+        " | python -m crossmodal claims - {output.page:q} {output.numbers:q} {output.figure:q} {input.runs:q} 2>&1 | tee {log:q}"
 
 
 rule merge:

@@ -1,8 +1,6 @@
 import xml.etree.ElementTree as ElementTree
 
 import pytest
-from matplotlib import pyplot as plt
-from matplotlib.text import Text
 
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import write_csv
@@ -41,16 +39,3 @@ def test_equal_curves_give_equal_bytes(tmp_path):
 def test_a_method_without_margins_is_told(tmp_path):
     with pytest.raises(CrossmodalError, match=r"curve\.csv: holds no margins"):
         drawn(tmp_path, ["epoch", "loss"])
-
-
-def test_the_legend_covers_no_label(tmp_path, monkeypatch):
-    kept = []
-    monkeypatch.setattr(step, "save", lambda figure, path: kept.append(figure))
-    drawn(tmp_path)
-    (figure,) = kept
-    figure.draw_without_rendering()
-    legend = figure.legends[0].get_window_extent()
-    (label,) = figure.findobj(lambda a: isinstance(a, Text) and a.get_text() == "epoch")
-    for box in (label.get_window_extent(), *(area.get_tightbbox() for area in figure.axes)):
-        assert not legend.overlaps(box)
-    plt.close(figure)

@@ -18,7 +18,8 @@ FIGURE = {"title": "Toy", "experiments": ["toy"], "x": "dims", "y": "mAP"}
 
 def drawn_of(tmp_path, paths, **changes):
     output = tmp_path / "results" / "figures" / "toy.svg"
-    drawing = Sweep.model_validate({"figure": FIGURE | changes, "experiments": {"toy": EXPERIMENT}})
+    content = {"figure": FIGURE | changes, "experiments": {"toy": EXPERIMENT}}
+    drawing = Sweep.model_validate(content | {"methods": {"toy": 0}})
     draw(DrawSpec(drawing=drawing), output, output.with_suffix(".csv"), paths)
     return output.read_text(), read_csv(output.with_suffix(".csv"), [])
 

@@ -26,7 +26,7 @@ def test_the_curves_of_a_run_are_written_and_drawn(run_toy, tmp_path):
     average_curves(learning, precision, [run.metrics], run.model.parents[2])
     assert [row["step"] for row in read_csv(learning, ["validation", "loss"])] == ["0"]
     assert float(read_csv(precision, ["scope", "precision"])[0]["precision"]) > 0
-    told = {"dataset": "toy", "relevance": "category", "task": "category"}
+    told = {"dataset": "toy", "relevance": "category", "task": "category", "method": 0}
     shown = [{"name": "toy", "label": "Correlations", **told}]
     items = tmp_path / "prepared" / "toy" / "items.csv"
     items.parent.mkdir(parents=True)
@@ -42,7 +42,7 @@ def test_the_curves_of_a_run_are_written_and_drawn(run_toy, tmp_path):
         assert "Correlations" in shown
         assert split in shown
         assert "category" in shown
-    assert "mAP, mean of both directions" in drawn[0].read_text()
+    assert "mAP (0 to 1), mean of both directions" in drawn[0].read_text()
     assert "rsum" not in drawn[0].read_text()
 
 
@@ -51,12 +51,14 @@ def test_scores_of_different_kinds_have_panels_of_their_own(tmp_path):
     (tmp_path / "toy/items.csv").write_text("id,category,labels,image\na,x,x,\n")
     inputs, experiments = [tmp_path / "toy/items.csv"], []
     for name, task in (("sam", "category"), ("fne", "instance")):
-        told = {"dataset": "toy", "relevance": "category", "task": task}
+        told = {"dataset": "toy", "relevance": "category", "task": task, "method": len(experiments)}
         experiments.append({"name": name, "label": name.upper(), **told})
         inputs += [tmp_path / f"{kind}/{name}.csv" for kind in ("learning", "precision_scope")]
         write_csv(inputs[-2], [*LEARNING, "spread validation"], [[0, 1, "", "", 0.1]])
         write_csv(inputs[-1], ["scope", "precision", "a-to-b", "chance a-to-b"], [[1, 1, 1, 0.5]])
     learning, precision = draw_both(tmp_path, experiments, inputs)
     shown = learning.read_text()
-    assert all(text in shown for text in ("SAM", "FNE", "mAP, mean of both directions", "rsum"))
+    assert all(
+        text in shown for text in ("SAM", "FNE", "mAP (0 to 1), mean of both directions", "rsum")
+    )
     assert precision.read_text().count("chance, 0.5") == 1

@@ -16,7 +16,7 @@ RULES = {
     "labels": "relevant: a label in common",
     "item": "relevant: same item",
 }
-MAP = "mAP, mean of both directions"
+MAP = "mAP (0 to 1), mean of both directions"
 
 
 def draw_curves(spec: Curves, output: Path, inputs: list[Path]) -> Points:
@@ -24,7 +24,7 @@ def draw_curves(spec: Curves, output: Path, inputs: list[Path]) -> Points:
 
     Args:
         spec: Title of the table, and its experiments.
-        output: The SVG: a panel for each score, or for each direction.
+        output: The SVG, with a panel for each score or direction; a PDF is written beside it.
         inputs: Of each experiment <kind>/<experiment>.csv, of each dataset <dataset>/items.csv.
 
     Returns:
@@ -36,7 +36,7 @@ def draw_curves(spec: Curves, output: Path, inputs: list[Path]) -> Points:
     title = f"{spec.title} ({', '.join(dict.fromkeys(one.dataset for one in spec.experiments))}; "
     if spec.curve == "learning":
         panels = _learning(spec.experiments, rows, rules)
-        axes = ("share of the training", "score")
+        axes = ("share of the training (0 to 1)", "score")
         draw_panels(
             output, panels, f"{title}validation split)", axes, logarithmic=False, shared=False
         )
@@ -60,9 +60,9 @@ def _learning(
     """Return the lines of each score by the training's share."""
     panels: dict[str, list[Line]] = {}
     for one in experiments:
-        line = _line(one.label, rows[one.name], LEARNING[0], LEARNING[1])
+        line = _line(one, rows[one.name], LEARNING[0], LEARNING[1])
         by_label = one.task == "category" and rules[one.name] != RULES["item"]
-        score = f"{MAP}\n{rules[one.name]}" if by_label else f"rsum\n{RULES['item']}"
+        score = f"{MAP}\n{rules[one.name]}" if by_label else f"rsum (%)\n{RULES['item']}"
         panels.setdefault(score, []).append(_whole(line))
     return panels
 
@@ -76,7 +76,7 @@ def _precision(
     for one in experiments:
         first = rows[one.name][0]
         for direction in (n.removeprefix(CHANCE) for n in sorted(first) if n.startswith(CHANCE)):
-            line = _line(one.label, rows[one.name], PRECISION[0], direction)
+            line = _line(one, rows[one.name], PRECISION[0], direction)
             panels.setdefault(direction, []).append(line)
             chance.setdefault(direction, set()).add(round(float(first[CHANCE + direction]), 3))
     return {
@@ -94,11 +94,12 @@ def _rule(experiment: Curve, items: Path) -> str:
     return RULES[experiment.relevance if labelled else "item"]
 
 
-def _line(label: str, rows: list[dict[str, str]], x: str, y: str) -> Line:
+def _line(experiment: Curve, rows: list[dict[str, str]], x: str, y: str) -> Line:
     """Return a column against another, with its spread if it has one everywhere."""
     spread = [row.get(SPREAD + y, "") for row in rows]
     positions, values = ([float(row[name]) for row in rows] for name in (x, y))
-    return Line(label, positions, values, [float(s) for s in spread] if all(spread) else [])
+    spreads = [float(s) for s in spread] if all(spread) else []
+    return Line(experiment.label, positions, values, spreads, experiment.method)
 
 
 def _whole(line: Line) -> Line:

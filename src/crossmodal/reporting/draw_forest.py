@@ -9,11 +9,11 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from crossmodal.reporting.figures import STYLE, save
+from crossmodal.reporting.figure_style import COLOURS, STYLE, save
 
 Look = tuple[str, str]  # colour and marker
 
-LOOKS: tuple[Look, ...] = (("C0", "o"), ("C1", "s"), ("C2", "^"))
+LOOKS: tuple[Look, ...] = (*zip(COLOURS, ("o", "s", "^"), strict=False),)
 WIDTH = 15.0  # inches
 LABEL_CHARACTERS = 45  # on a line
 
@@ -36,10 +36,10 @@ class Bar:
 
 
 def draw_forest(path: Path, panels: dict[str, list[Bar]], title: str) -> None:
-    """Draw intervals below each other, and a line at 0, in two columns of panels into one SVG.
+    """Draw intervals below each other, and a line at 0, in two columns of panels.
 
     Args:
-        path: The file.
+        path: The SVG, beside which a PDF is written.
         panels: What to draw, from the top, by the heading of its panel; a kind has a colour and an
             entry in the legend; there are at most three.
         title: Below each panel.

@@ -26,7 +26,7 @@ def draw_map(spec: Map, output: Path, inputs: list[Path]) -> Points:
 
     Args:
         spec: Title, labels, and what the run was fitted on.
-        output: SVG.
+        output: The SVG, beside which a PDF is written.
         inputs: Embedding file of the run, one vector per row; items.csv of the prepared dataset.
 
     Returns:

@@ -1,6 +1,7 @@
 """Margins of a training by epoch: figures 3 to 6 of Semedo and Magalhaes, ACM MM 2019."""
 
 from pathlib import Path
+from textwrap import fill
 
 import numpy as np
 from matplotlib import pyplot as plt
@@ -8,10 +9,19 @@ from matplotlib.axes import Axes
 
 from crossmodal.errors import CrossmodalError
 from crossmodal.learning.curve import LearningCurve, by_categories
-from crossmodal.reporting.figures import STYLE, Points, save
+from crossmodal.reporting.figure_style import (
+    COLOURS,
+    STYLE,
+    add_legend,
+    add_title,
+    legend_height,
+    save,
+)
+from crossmodal.reporting.figures import Points
 from crossmodal.workflow.report_specs import Margins
 
 COLUMNS = 4
+TITLE_CHARACTERS = 28  # on a line above a panel
 AVERAGES = ("epoch", "alpha", "margin")  # over all triplets
 
 
@@ -22,7 +32,7 @@ def draw_margins(spec: Margins, output: Path, inputs: list[Path]) -> Points:
 
     Args:
         spec: Title of the figure.
-        output: The SVG.
+        output: The SVG, beside which a PDF is written.
         inputs: Learning curve with columns `epoch`, `alpha`, `margin` and `margin <a> | <b>`.
 
     Returns:
@@ -39,10 +49,9 @@ def draw_margins(spec: Margins, output: Path, inputs: list[Path]) -> Points:
     pairs = curve.margins()
     categories = list(dict.fromkeys(name for pair in pairs for name in pair))
     with plt.style.context(STYLE):
-        height = -(-(1 + len(categories)) // COLUMNS)
-        figure, areas = plt.subplots(
-            height, COLUMNS, figsize=(3.2 * COLUMNS, 2.4 * height), layout="constrained"
-        )
+        rows, width = -(-(1 + len(categories)) // COLUMNS), 3.2 * COLUMNS
+        size = (width, 2.6 * rows + 0.4 + legend_height(categories, width))
+        figure, areas = plt.subplots(rows, COLUMNS, figsize=size, layout="constrained")
         first, *others = areas.flat
         _draw_average(first, columns)
         colours = dict(
@@ -52,9 +61,8 @@ def draw_margins(spec: Margins, output: Path, inputs: list[Path]) -> Points:
             _draw_category(area, category, columns["epoch"], pairs, colours)
         for area in others[len(categories) :]:
             area.set_axis_off()
-        handles = [plt.Line2D([], [], color=colour, label=c) for c, colour in colours.items()]
-        figure.legend(handles=handles, loc="outside right upper")
-        figure.suptitle(spec.title)
+        add_legend(figure, [plt.Line2D([], [], color=c) for c in colours.values()], [*colours])
+        add_title(figure, spec.title)
         figure.supxlabel("epoch")
         save(figure, output)
     columns |= by_categories(pairs)
@@ -63,10 +71,10 @@ def draw_margins(spec: Margins, output: Path, inputs: list[Path]) -> Points:
 
 def _draw_average(area: Axes, columns: dict[str, list[float]]) -> None:
     """Draw the mean margin on the left axis, alpha(t) on the right one."""
-    area.plot(columns["epoch"], columns["margin"], label="mean margin")
+    area.plot(columns["epoch"], columns["margin"], color=COLOURS[0])
     area.set(title="all triplets", ylabel="mean margin")
     right = area.twinx()
-    right.plot(columns["epoch"], columns["alpha"], "--", color="tab:green")
+    right.plot(columns["epoch"], columns["alpha"], "--", color=COLOURS[1])
     right.set_ylabel("alpha(t), dashed")
     right.set_ylim(0, 1)
 
@@ -83,4 +91,4 @@ def _draw_category(
         if category in pair:
             other = pair[pair[0] == category]
             area.plot(epochs, values, color=colours[other])
-    area.set_title(category)
+    area.set_title(fill(category, TITLE_CHARACTERS))

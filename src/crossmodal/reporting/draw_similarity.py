@@ -17,7 +17,7 @@ def draw_similarity(spec: Similarity, output: Path, inputs: list[Path]) -> Point
 
     Args:
         spec: Title of the figure.
-        output: The SVG.
+        output: The SVG, beside which a PDF is written.
         inputs: Embedding file of the run.
 
     Returns:

@@ -1,38 +1,31 @@
-"""Figures as SVG: text stays text, and equal data give equal bytes."""
+"""Lines, points and matrices in figures."""
 
-import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from textwrap import fill
 from typing import Any
 
-import matplotlib
 import numpy as np
-
-matplotlib.use("svg")
-
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.rcsetup import cycler
 
-from crossmodal.io.files import replacing
+from crossmodal.reporting.figure_style import (
+    DASHES,
+    LEVEL,
+    STYLE,
+    Look,
+    add_legend,
+    add_title,
+    legend_height,
+    looks,
+    save,
+)
 
 Points = tuple[list[str], Iterable[Iterable[object]]]  # columns and rows of what is drawn
-DASHES = cycler(linestyle=["-", ":", "-."])  # all colours, then all of them dotted
-STYLE = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "crossmodal",
-    "font.size": 10,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.alpha": 0.3,
-    "axes.prop_cycle": DASHES * cycler(color=matplotlib.color_sequences["tab10"]),
-}
 FEW = 12  # points, of which each has an error bar
-TITLE_CHARACTERS = 44  # more on a line reach the legend, or leave a narrow figure
+DIRECT = 4  # lines of a single panel that are named at their ends
+GAP = 0.06  # between such names, as a share of the panel's height
+WIDTH, PANEL, HEIGHT = 8.0, 4.2, 3.6  # inches: of one panel, of one of several, of each
 
 
 @dataclass(frozen=True)
@@ -40,17 +33,19 @@ class Line:
     """One line of a figure.
 
     Args:
-        label: Its name in the legend.
+        label: Its name.
         x: Positions, increasing.
         y: Values, as many.
         spread: Half the length of each error bar, or of a band where there are more than `FEW`
             points; none are drawn without.
+        method: Place of its method in `methods` of params.yaml; None: a level that is no method's.
     """
 
     label: str
     x: list[float]
     y: list[float]
     spread: list[float] = field(default_factory=list)
+    method: int | None = None
 
 
 @dataclass(frozen=True)
@@ -69,45 +64,32 @@ class Group:
 
 
 def draw_points(path: Path, groups: dict[str, Group], title: str) -> None:
-    """Draw groups of points in a plane without scales into one SVG.
+    """Draw groups of points in a plane without scales.
 
     Args:
-        path: The file.
+        path: The SVG, beside which a PDF is written.
         groups: What to draw, by its name in the legend.
         title: Above the figure.
     """
+    labels = [*groups]
     with plt.style.context(STYLE):
-        figure, area = plt.subplots(figsize=(8.0, 5.0), layout="constrained")
+        size = (WIDTH, 4.5 + legend_height(labels, WIDTH))
+        figure, area = plt.subplots(figsize=size, layout="constrained")
         for label, group in groups.items():
             colour = plt.cm.tab20(group.colour % 20)
             x, y = group.points.T
             area.scatter(x, y, s=18, marker=group.marker, color=colour, label=label)
-        area.set(title=fill(title, TITLE_CHARACTERS), xticks=[], yticks=[])
-        figure.legend(loc="outside right upper")
+        area.set(xticks=[], yticks=[])
+        add_title(figure, title)
+        add_legend(figure, *area.get_legend_handles_labels())
         save(figure, path)
 
 
 def draw_lines(
     path: Path, lines: list[Line], title: str, axes: tuple[str, str], logarithmic: bool = False
 ) -> None:
-    """Draw lines into one SVG; a line of one point is drawn as a level across the figure.
-
-    Args:
-        path: The file.
-        lines: What to draw, in the legend's order.
-        title: Above the figure.
-        axes: Labels of the x and y axis.
-        logarithmic: Whether x is; each position then has its tick.
-    """
-    with plt.style.context(STYLE):
-        height = max(4.0, 0.25 * len(lines))  # of the legend
-        figure, area = plt.subplots(figsize=(8.0, height), layout="constrained")
-        for line in lines:
-            _draw(area, line)
-        _name_positions(area, lines, logarithmic)
-        area.set(title=fill(title, TITLE_CHARACTERS), xlabel=axes[0], ylabel=axes[1])
-        figure.legend(loc="outside right upper")
-        save(figure, path)
+    """Draw lines into one panel, see `draw_panels`."""
+    draw_panels(path, {"": lines}, title, axes, logarithmic=logarithmic, shared=True)
 
 
 def draw_panels(
@@ -119,49 +101,73 @@ def draw_panels(
     logarithmic: bool,
     shared: bool,
 ) -> None:
-    """Draw lines into panels side by side with one legend; equal labels look alike.
+    """Draw lines into panels side by side; equal labels look alike.
+
+    A line of one point is drawn as a level across its panel. A few lines in a single panel are
+    named at their ends, more in a legend below.
 
     Args:
-        path: The file.
+        path: The SVG, beside which a PDF is written.
         panels: What to draw into each, by its heading.
         title: Above the figure.
         axes: Labels of the x and y axis.
-        logarithmic: See `draw_lines`.
+        logarithmic: Whether x is; each position then has its tick.
         shared: Whether all panels have one y axis.
     """
+    lines = {line.label: line for own in panels.values() for line in own}
+    is_direct = len(panels) == 1 and len(lines) <= DIRECT
+    width = WIDTH if len(panels) == 1 else PANEL * len(panels)
+    legend = 0.0 if is_direct else legend_height([*lines], width)
+    appearance = _appearance([*lines.values()])
     with plt.style.context(STYLE):
-        labels = dict.fromkeys(line.label for lines in panels.values() for line in lines)
-        looks = dict(zip(labels, itertools.cycle(plt.rcParams["axes.prop_cycle"]), strict=False))
-        size = (3.0 + 4.0 * len(panels), max(4.0, 0.25 * len(labels)))
         figure, areas = plt.subplots(
-            1, len(panels), figsize=size, layout="constrained", sharey=shared, squeeze=False
+            1,
+            len(panels),
+            figsize=(width, HEIGHT + 0.4 + legend),
+            layout="constrained",
+            sharey=shared,
+            squeeze=False,
         )
-        for area, (heading, lines) in zip(areas.flat, panels.items(), strict=True):
-            for line in lines:
-                _draw(area, line, **looks[line.label])
-            _name_positions(area, lines, logarithmic)
+        for area, (heading, own) in zip(areas.flat, panels.items(), strict=True):
+            for line in own:
+                _draw(area, line, appearance[line.label])
+            _name_positions(area, own, logarithmic)
             area.set(title=heading, xlabel=axes[0])
         areas.flat[0].set_ylabel(axes[1])
-        entries = [area.get_legend_handles_labels() for area in areas.flat]
-        handles = {label: handle for pair in entries for handle, label in zip(*pair, strict=True)}
-        figure.legend([handles[label] for label in labels], list(labels), loc="outside right upper")
-        figure.suptitle(fill(title, TITLE_CHARACTERS * len(panels)))
+        add_title(figure, title)
+        if is_direct:
+            _name_lines(areas.flat[0], [*lines.values()], appearance)
+        else:
+            entries = [area.get_legend_handles_labels() for area in areas.flat]
+            handles = {name: drawn for both in entries for drawn, name in zip(*both, strict=True)}
+            add_legend(figure, [handles[label] for label in lines], [*lines])
         save(figure, path)
 
 
-def _draw(area: Axes, line: Line, **look: Any) -> None:
-    """Draw a line; see `draw_lines`."""
+def _appearance(lines: list[Line]) -> dict[str, Look]:
+    """Return the look of each line: that of its method, or of a level."""
+    methods = {line.label: line.method for line in lines if line.method is not None}
+    levels = [line.label for line in lines if line.method is None]
+    dashes = {label: DASHES[1 + n % 3] for n, label in enumerate(levels)}
+    return looks(methods) | {label: Look(LEVEL, "", dashes[label], True) for label in levels}
+
+
+def _draw(area: Axes, line: Line, look: Look) -> None:
+    """Draw a line; see `draw_panels`."""
+    style: dict[str, Any] = {"label": line.label, "color": look.colour, "linestyle": look.dashes}
     if len(line.x) == 1:
         across = area.get_yaxis_transform()  # x from 0 to 1, whatever the data
-        look |= {"linestyle": "--"}
-        area.plot([0, 1], line.y * 2, transform=across, label=line.label, **look)
-    elif line.spread and len(line.x) <= FEW:
-        area.errorbar(line.x, line.y, line.spread, label=line.label, marker="o", capsize=2, **look)
-    else:
-        (drawn,) = area.plot(line.x, line.y, label=line.label, **look)
-        if line.spread:
-            low, high = np.array(line.y) + np.outer([-1, 1], line.spread)
-            area.fill_between(line.x, low, high, color=drawn.get_color(), alpha=0.2, linewidth=0)
+        area.plot([0, 1], line.y * 2, transform=across, **style)
+        return
+    style |= {"marker": look.marker, "markevery": max(1, len(line.x) // FEW)}
+    style |= {} if look.filled else {"markerfacecolor": "white"}
+    if line.spread and len(line.x) <= FEW:
+        area.errorbar(line.x, line.y, line.spread, capsize=2, **style)
+        return
+    area.plot(line.x, line.y, **style)
+    if line.spread:
+        low, high = np.array(line.y) + np.outer([-1, 1], line.spread)
+        area.fill_between(line.x, low, high, color=look.colour, alpha=0.15, linewidth=0)
 
 
 def _name_positions(area: Axes, lines: list[Line], logarithmic: bool) -> None:
@@ -173,24 +179,36 @@ def _name_positions(area: Axes, lines: list[Line], logarithmic: bool) -> None:
         area.minorticks_off()
 
 
+def _name_lines(area: Axes, lines: list[Line], appearance: dict[str, Look]) -> None:
+    """Write the name of each line at its right end; names that would touch are moved apart."""
+    to_share = area.transAxes.inverted().transform
+    ends = [to_share(area.transData.transform((1, line.y[-1])))[1] for line in lines]
+    height = -1.0
+    for number in np.argsort(ends, kind="stable"):
+        height = max(ends[number], height + GAP)
+        line = lines[number]
+        area.text(
+            1.02,
+            height,
+            line.label,
+            transform=area.transAxes,
+            verticalalignment="center",
+            color=appearance[line.label].colour,
+        )
+
+
 def draw_matrix(path: Path, values: np.ndarray, title: str, axes: tuple[str, str]) -> None:
-    """Draw a matrix (n, m) into one SVG, the larger a value the brighter, row 0 at the top.
+    """Draw a matrix (n, m), the larger a value the brighter, row 0 at the top.
 
     Args:
-        path: The file.
+        path: The SVG, beside which a PDF is written.
         values: What to draw.
         title: Above the figure.
         axes: Labels of the columns and of the rows.
     """
     with plt.style.context(STYLE | {"axes.grid": False}):
-        figure, area = plt.subplots(figsize=(5.0, 4.4), layout="constrained")
-        figure.colorbar(area.imshow(values, interpolation="nearest"))
-        area.set(title=fill(title, TITLE_CHARACTERS), xlabel=axes[0], ylabel=axes[1])
+        figure, area = plt.subplots(figsize=(5.0, 4.6), layout="constrained")
+        figure.colorbar(area.imshow(values, interpolation="nearest"), label="score")
+        area.set(xlabel=axes[0], ylabel=axes[1])
+        add_title(figure, title)
         save(figure, path)
-
-
-def save(figure: Figure, path: Path) -> None:
-    """Write a figure as SVG, atomically, and close it."""
-    with replacing(path) as temporary:
-        figure.savefig(temporary, format="svg", metadata={"Date": None})
-    plt.close(figure)

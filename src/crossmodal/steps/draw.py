@@ -23,11 +23,11 @@ KINDS: dict[str, Callable[..., Points]] = {
 
 
 def draw(spec: DrawSpec, output: Path, points: Path, inputs: list[Path]) -> None:
-    """Write a figure as SVG and its numbers as CSV.
+    """Write a figure as SVG and PDF, and its numbers as CSV.
 
     Args:
         spec: What is drawn.
-        output: The SVG.
+        output: The SVG, beside which the PDF is written.
         points: The CSV, whose columns depend on the kind of figure.
         inputs: Metrics, curves or embeddings of the experiments shown, and the labels of datasets.
 

@@ -86,7 +86,11 @@ class Drawings:
         inputs = [f"results/curves/learning/{name}.csv" for name in figure.experiments]
         if figure.x not in TRAINING:
             inputs = self.jobs.runs_of(figure.experiments)
-        drawing = Sweep(figure=figure, experiments=self.jobs.described(figure.experiments))
+        drawing = Sweep(
+            figure=figure,
+            experiments=self.jobs.described(figure.experiments),
+            methods={name: self._place(name) for name in figure.experiments},
+        )
         return Drawn("Options and training", drawing, inputs)
 
     def _map(self, table: str) -> Drawn:
@@ -118,8 +122,17 @@ class Drawings:
     def _curve(self, name: str) -> Curve:
         spec, task = self.params.experiments[name], self.params.task_of(name)
         return Curve(
-            name=name, label=spec.row(), dataset=spec.dataset, relevance=spec.relevance, task=task
+            name=name,
+            label=spec.row(),
+            dataset=spec.dataset,
+            relevance=spec.relevance,
+            task=task,
+            method=self._place(name),
         )
+
+    def _place(self, experiment: str) -> int:
+        """Return the place of an experiment's method, which tells how its lines look."""
+        return [*self.params.methods].index(self.params.experiments[experiment].method)
 
     def _embeddings(self, experiment: str) -> str:
         return f"embeddings/{experiment}/seed0.h5"

@@ -42,6 +42,7 @@ class Curve(Strict):
         dataset: Its dataset.
         relevance: What is relevant.
         task: Of its method, 'category' or 'instance'.
+        method: Place of its method in `methods` of params.yaml.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Curve(Strict):
     dataset: str
     relevance: Relevance
     task: str
+    method: int
 
 
 class Curves(Strict):
@@ -66,11 +68,18 @@ class Curves(Strict):
 
 
 class Sweep(Strict):
-    """An entry of `figures` and the experiments that it shows."""
+    """An entry of `figures`.
+
+    Attributes:
+        figure: The entry.
+        experiments: The experiments that it shows.
+        methods: Place of the method of each in `methods` of params.yaml.
+    """
 
     kind: Literal["sweep"] = "sweep"
     figure: Figure
     experiments: Experiments
+    methods: dict[str, int]
 
 
 class Map(Strict):
