@@ -25,7 +25,7 @@ rule evaluate:
     resources:
         **REQUESTS.of("evaluate", "experiment"),
     params:
-        command="evaluate",
+        command="evaluate_run",
         spec=JOBS.evaluate,
     shell:
         "python -m crossmodal {params.command:q} {params.spec:q} {output.metrics:q}"

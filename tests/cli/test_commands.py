@@ -83,6 +83,10 @@ CALLS = {
         "steps.claims.claims",
         [SPECS["claims"], Path("a.md"), Path("a.csv"), Path("a.svg"), [Path("0.json")]],
     ),
+    ("evaluate", "a", "b", "--query-ids", "q.csv", "--gallery-ids", "d.csv", "--json"): (
+        "commands.evaluate.evaluate",
+        [FILES, None, Path("q.csv"), Path("d.csv"), None, True],
+    ),
     ("export", "toy/seed0", "--trec", "--output", "trec", "--depth", "5"): (
         "commands.export.export",
         ["toy/seed0", Path("trec"), 5],
@@ -167,11 +171,14 @@ CALLS = {
         [SPECS["evaluate_posteriors"], *OPENED, MODEL],
     ),
     **{
-        (name, JSON[name], "out", "--embeddings", "a.h5", "--seed", "3"): (
+        (command, JSON[name], "out", "--embeddings", "a.h5", "--seed", "3"): (
             f"steps.{name}.{name}",
             [SPECS[name], Path("out"), Path("a.h5"), 3],
         )
-        for name in ("evaluate", "evaluate_intra_modal")
+        for command, name in {
+            "evaluate_run": "evaluate",
+            "evaluate_intra_modal": "evaluate_intra_modal",
+        }.items()
     },
     ("show_examples", JSON["show_examples"], "out", "a", "b", "--dataset", "data"): (
         "steps.show_examples.show_examples",

@@ -102,8 +102,8 @@ def embed(spec: Spec, output: Output, dataset: Dataset, features: Features, mode
     run(EmbedSpec.from_json(spec), output, dataset, features, model)
 
 
-@app.command(rich_help_panel=PANEL)
-def evaluate(spec: Spec, output: Output, embeddings: Embeddings, seed: Seed) -> None:
+@app.command("evaluate_run", rich_help_panel=PANEL)
+def evaluate_run(spec: Spec, output: Output, embeddings: Embeddings, seed: Seed) -> None:
     """Compute all metrics of both directions, and those of the controls."""
     from crossmodal.steps.evaluate import evaluate as run
     from crossmodal.workflow.specs import EvaluateSpec

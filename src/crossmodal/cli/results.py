@@ -1,5 +1,6 @@
 """Steps of the workflow that make tables, figures and pages; arguments are files."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -19,6 +20,16 @@ from crossmodal.cli.arguments import (
 from crossmodal.cli.pipeline import PANEL
 
 app = typer.Typer()
+
+
+class Score(StrEnum):
+    """Way of comparing a query with a document."""
+
+    COSINE = "cosine"
+    INNER = "inner"
+    HAMMING = "hamming"
+
+
 RunName = Annotated[
     str, typer.Argument(metavar="RUN", help="<experiment>/seed<n>, or <experiment>: all its seeds.")
 ]
@@ -116,6 +127,42 @@ def merge(
     from crossmodal.steps.merge import merge as run
 
     run(page, metrics, tables)
+
+
+@app.command()
+def evaluate(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Embeddings or codes of queries and of the gallery; or a matrix of scores."
+        ),
+    ],
+    relevance: Annotated[
+        Path | None,
+        typer.Option(
+            help="Qrels of TREC (.txt, .tsv, .qrels), or a matrix of grades; without: equal ids, "
+            "or pairs of rows."
+        ),
+    ] = None,
+    query_ids: Annotated[
+        Path | None, typer.Option(help="Id or label of each query: .csv, .txt or .npy.")
+    ] = None,
+    gallery_ids: Annotated[
+        Path | None, typer.Option(help="Id or label of each document: .csv, .txt or .npy.")
+    ] = None,
+    score: Annotated[
+        Score | None,
+        typer.Option(help="By default hamming for uint8, cosine for others."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Evaluate embeddings, codes or scores of other programs: all metrics, with intervals.
+
+    Files are .npy, .npz, .mat, .h5, .parquet or .safetensors, read a part at a time.
+    """
+    from crossmodal.commands.evaluate import evaluate as run
+
+    run(files, relevance, query_ids, gallery_ids, score and score.value, as_json)
 
 
 @app.command()

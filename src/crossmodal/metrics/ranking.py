@@ -121,7 +121,7 @@ def precision_at(ks: Sequence[int], scores: np.ndarray, relevant: np.ndarray) ->
     hits = np.zeros((len(scores), len(depths)))
     if scores.shape[1]:
         for row in range(len(scores)):
-            hits[row] = _expected_hits(depths, scores[row], relevant[row])
+            hits[row] = expected_hits(depths, scores[row], relevant[row])
     return hits / depths
 
 
@@ -149,7 +149,7 @@ def average_precision(
             hits = scores[row][relevant[row]]
             value[row] = _precision_sum(scores[row], hits) / len(hits)
         else:
-            value[row] = _average_precision_at(depth, scores[row], relevant[row])
+            value[row] = average_precision_at(depth, scores[row], relevant[row])
     return value
 
 
@@ -165,8 +165,17 @@ def _first_hit(scores: np.ndarray, relevant: np.ndarray) -> tuple[int, int, int]
     return better, tied, relevant_tied
 
 
-def _average_precision_at(depth: int, scores: np.ndarray, relevant: np.ndarray) -> float:
-    """Return AP@R of one query, R smaller than the number of documents."""
+def average_precision_at(
+    depth: int, scores: np.ndarray, relevant: np.ndarray, divisor: int | None = None
+) -> float:
+    """Return AP@R of one query, R at most the number of documents.
+
+    Args:
+        depth: R.
+        scores: Of the documents, (n,).
+        relevant: Which of them answer the query, (n,) bool.
+        divisor: Of the sum; None for the relevant documents retrieved.
+    """
     cut = len(scores) - depth
     threshold = np.partition(scores, cut)[cut]
     above = np.flatnonzero(scores > threshold)
@@ -178,7 +187,7 @@ def _average_precision_at(depth: int, scores: np.ndarray, relevant: np.ndarray) 
     group = _group_sum(len(above), len(hits), slots, inside)
     sums = _precision_sum(scores[above], scores[hits]) + group
     chance = hypergeometric(inside, len(tied), tied_hits, slots)
-    return float(chance @ (sums / np.maximum(len(hits) + inside, 1)))
+    return float(chance @ (sums / (divisor or np.maximum(len(hits) + inside, 1))))
 
 
 def _precision_sum(scores: np.ndarray, hits: np.ndarray) -> float:
@@ -228,7 +237,7 @@ def hypergeometric(drawn: np.ndarray, documents: int, hits: int, slots: int) -> 
     return weight / weight.sum()
 
 
-def _expected_hits(depths: np.ndarray, scores: np.ndarray, relevant: np.ndarray) -> np.ndarray:
+def expected_hits(depths: np.ndarray, scores: np.ndarray, relevant: np.ndarray) -> np.ndarray:
     """Return the expected number (k,) of hits of one query among its first K documents."""
     depths = np.minimum(depths, len(scores))
     cut = len(scores) - depths.max(initial=1)

@@ -116,7 +116,7 @@ def per_query(
 
     def measure(rows: slice, scores: np.ndarray) -> dict[str, np.ndarray]:
         relevant = same_item(queries, gallery, rows)
-        values = _ranks(scores, relevant)
+        values = ranks(scores, relevant)
         if queries.labels is not None:
             relevant = shares_label(queries, gallery, rows)
             values["AP"] = average_precision(scores, relevant)
@@ -202,7 +202,8 @@ def rsum(first: Mapping[str, float], second: Mapping[str, float]) -> float:
     return sum(metrics[f"R@{k}"] for metrics in (first, second) for k in RECALL_DEPTHS)
 
 
-def _ranks(scores: np.ndarray, relevant: np.ndarray) -> dict[str, np.ndarray]:
+def ranks(scores: np.ndarray, relevant: np.ndarray) -> dict[str, np.ndarray]:
+    """Return rank and recalls (q,) of the first relevant document, also pessimistic."""
     hit = first_hit(scores, relevant)
     worst = hit.rank(pessimistic=True)
     values = {"rank": hit.rank(), "rank_pessimistic": worst}

@@ -1,0 +1,172 @@
+"""All retrieval metrics of embeddings, codes or scores of any origin, with intervals."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from crossmodal.errors import CrossmodalError
+from crossmodal.metrics.blocks import BLOCK_BYTES, ScoreRows, over_scores
+from crossmodal.metrics.graded_ranking import (
+    average_precision_at_r,
+    ndcg_at,
+    r_precision,
+    reciprocal_rank,
+)
+from crossmodal.metrics.ranking import average_precision, counts, first_hit
+from crossmodal.metrics.relevances import Ids, Relevance, grades_of
+from crossmodal.metrics.resampling import DRAWS, SEED, resampled_means
+from crossmodal.metrics.retrieval import CUTOFFS, RECALL_DEPTHS, ranks, summary
+from crossmodal.metrics.scoring import Rows, Scoring, scorer
+
+DEPTH = 10  # of nDCG
+COVERAGE = (2.5, 97.5)  # percentiles of an interval
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Metrics of queries against a gallery.
+
+    Args:
+        metrics: By name: 'mAP', 'mAP@50', 'mAP@100', 'mAP@R', 'R-precision', 'MRR' and 'nDCG@10' in
+            0..1; 'R@1', 'R@5' and 'R@10' in percent; 'MedR' and 'MeanR'; those with '_pessimistic'
+            rank tied wrong documents first; 'queries', 'gallery', 'queries_without_relevant'.
+        intervals: Of 95 %, over the queries, of each mean.
+        per_query: Values of each query, (q,), by the name of their mean.
+    """
+
+    metrics: dict[str, float]
+    intervals: dict[str, tuple[float, float]]
+    per_query: dict[str, np.ndarray]
+
+    def __str__(self) -> str:
+        """Return a line for each metric, with its interval."""
+        lines = []
+        for name, value in self.metrics.items():
+            low, high = self.intervals.get(name, (np.nan, np.nan))
+            between = f"  {low:.4g} to {high:.4g}" if name in self.intervals else ""
+            lines.append(f"{name:<24} {value:.6g}{between}")
+        return "\n".join(lines)
+
+
+def evaluate(
+    queries: Rows | ArrayLike,
+    gallery: Rows | ArrayLike | None = None,
+    relevance: Relevance = None,
+    *,
+    score: Scoring | None = None,
+    ids: Ids | None = None,
+    items: Sequence[object] | None = None,
+    draws: int = DRAWS,
+    seed: int = SEED,
+    block_bytes: int = BLOCK_BYTES,
+    threads: int = 1,
+) -> Evaluation:
+    """Evaluate a retrieval, exactly where scores tie, in bounded memory.
+
+    Args:
+        queries: Embeddings or codes (q, d); or, without a gallery, scores (q, n), higher is better.
+        gallery: Embeddings or codes (n, d); mapped files are read a part at a time.
+        relevance: Ids or labels of queries and of documents, which are relevant where they are
+            equal; or a column of each label of both, (q, C) and (n, C) bool, with any in common;
+            or grades (q, n), also sparse; or qrels, query id -> document id -> grade. Without,
+            query i means document i.
+        score: 'cosine' or 'inner' of embeddings; 'hamming' of codes of two values, or of uint8 with
+            eight bits each. By default 'hamming' of bool and uint8, 'cosine' of others.
+        ids: Ids of queries and of documents, as qrels name them.
+        items: Item of each query: queries of one item, such as its captions, are drawn together
+            for the intervals. By default those of one id in `relevance`, if the ids of documents
+            are all different; otherwise each query by itself.
+        draws: Bootstrap draws; 0: no intervals.
+        seed: Draws them.
+        block_bytes: Working memory besides the gallery and what is returned.
+        threads: Blocks of queries at the same time.
+
+    Raises:
+        CrossmodalError: If shapes or ids do not fit, a score is NaN, or a grade is negative.
+    """
+    score_rows, count, documents = _scores(queries, gallery, score)
+    grades = grades_of(relevance, ids, count, documents)
+
+    def measure(rows: slice, scores: np.ndarray) -> dict[str, np.ndarray]:
+        graded = grades(rows)
+        relevant = graded > 0
+        values = ranks(scores, relevant)
+        values["AP"] = average_precision(scores, relevant)
+        values |= {f"AP@{r}": average_precision(scores, relevant, r) for r in CUTOFFS}
+        values["AP@R"] = average_precision_at_r(scores, relevant)
+        values["R-precision"] = r_precision(scores, relevant)
+        values["RR"] = reciprocal_rank(first_hit(scores, relevant))
+        values[f"nDCG@{DEPTH}"] = ndcg_at(DEPTH, scores, graded)
+        return values | {"relevant": counts(relevant)}
+
+    values = over_scores(
+        measure, score_rows, count, documents, block_bytes=block_bytes, threads=threads
+    )
+    means = _means(values)
+    metrics = {name: float(of.mean()) for name, of in means.items()}
+    metrics |= summary(values, documents)
+    intervals = _intervals(means, _items(items, relevance, count), draws, seed) if draws else {}
+    return Evaluation(metrics, intervals, means)
+
+
+def _scores(
+    queries: Rows | ArrayLike, gallery: Rows | ArrayLike | None, score: Scoring | None
+) -> tuple[ScoreRows, int, int]:
+    """Return what scores queries, and the numbers of queries and documents."""
+    asked = _rows(queries)
+    if gallery is None:
+        if len(asked.shape) != 2 or score:
+            raise CrossmodalError(f"scores are of shape {asked.shape}; give queries x documents")
+        return asked.__getitem__, *_sizes(asked.shape)
+    searched = _rows(gallery)
+    is_code = asked.dtype in (bool, np.uint8)
+    score_rows = scorer(asked, searched, score or ("hamming" if is_code else "cosine"))
+    return score_rows, *_sizes((asked.shape[0], searched.shape[0]))
+
+
+def _rows(given: Rows | ArrayLike) -> Rows:
+    if hasattr(given, "shape") and hasattr(given, "dtype"):
+        return cast(Rows, given)
+    return np.asarray(given)
+
+
+def _sizes(shape: tuple[int, ...]) -> tuple[int, int]:
+    queries, documents = shape
+    if not queries or not documents:
+        raise CrossmodalError(f"{queries:,} queries and {documents:,} documents; give some of both")
+    return queries, documents
+
+
+def _means(values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the values whose means are metrics, by the metrics' names and in their units."""
+    means = {f"m{name}": values[name] for name in values if name.startswith("AP")}
+    means |= {"MRR": values["RR"]}
+    means |= {name: values[name] for name in ("R-precision", f"nDCG@{DEPTH}")}
+    recalls = [f"R@{k}{ties}" for ties in ("", "_pessimistic") for k in RECALL_DEPTHS]
+    means |= {name: 100 * values[name] for name in recalls}
+    return means | {"MeanR": values["rank"], "MeanR_pessimistic": values["rank_pessimistic"]}
+
+
+def _items(items: Sequence[object] | None, relevance: Relevance, count: int) -> np.ndarray:
+    """Return the item of each query as whole numbers."""
+    names = np.arange(count) if items is None else np.asarray(items)
+    if items is None and isinstance(relevance, tuple):
+        own, others = map(np.asarray, relevance)
+        # where a document is all that its id names, queries of one id are of one item
+        names = own if own.ndim == 1 and len(np.unique(others)) == len(others) else names
+    if len(names) != count:
+        raise CrossmodalError(f"{len(names):,} items of {count:,} queries; give one of each")
+    return np.unique(names, return_inverse=True)[1]
+
+
+def _intervals(
+    means: dict[str, np.ndarray], items: np.ndarray, draws: int, seed: int
+) -> dict[str, tuple[float, float]]:
+    finite = [name for name, of in means.items() if np.isfinite(of).all()]
+    values = np.stack([means[name] for name in finite], axis=1)
+    drawn = resampled_means({"": items}, {"": values}, draws=draws, seed=seed)[""]
+    low, high = np.percentile(drawn, COVERAGE, axis=0).tolist()
+    return dict(zip(finite, zip(low, high, strict=True), strict=True))

@@ -1,0 +1,95 @@
+"""Relevance as people have it: item ids, labels, a matrix of grades, or qrels."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from crossmodal.errors import CrossmodalError, listed
+from crossmodal.metrics.retrieval import Pool, shares_label
+
+Qrels = Mapping[str, Mapping[str, float]]
+Sides = tuple[ArrayLike, ArrayLike]
+Relevance = Sides | ArrayLike | Qrels | None
+Ids = tuple[Sequence[str], Sequence[str]]
+Grades = Callable[[slice], np.ndarray]  # of the queries in a slice, (rows, n)
+
+
+def grades_of(relevance: Relevance, ids: Ids | None, queries: int, gallery: int) -> Grades:
+    """Return what gives the relevance of some queries; see `crossmodal.evaluate`.
+
+    Raises:
+        CrossmodalError: If it is none of these, or of other numbers of queries or documents.
+    """
+    if relevance is None:
+        if queries != gallery:
+            raise CrossmodalError(
+                f"{queries:,} queries and {gallery:,} documents are no pairs; give `relevance`"
+            )
+        relevance = (np.arange(queries), np.arange(queries))
+    if isinstance(relevance, Mapping):
+        relevance = _matrix(relevance, ids, queries, gallery)
+    if isinstance(relevance, tuple):
+        return _of_sides(relevance, queries, gallery)
+    if sparse.issparse(relevance):
+        rows = sparse.csr_array(relevance)
+        _check_shape(rows.shape, (queries, gallery))
+        return lambda part: rows[part].toarray()
+    matrix = np.asanyarray(relevance)
+    _check_shape(matrix.shape, (queries, gallery))
+    return lambda part: np.asarray(matrix[part])
+
+
+def codes(first: ArrayLike, second: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Return whole numbers that are equal where the ids of two lists are."""
+    a, b = np.asarray(first), np.asarray(second)
+    if (a.dtype.kind in "US") != (b.dtype.kind in "US"):
+        raise CrossmodalError(f"ids of queries are {a.dtype}, of documents {b.dtype}")
+    _, places = np.unique(np.concatenate([a, b]), return_inverse=True)
+    return places[: len(a)], places[len(a) :]
+
+
+def _of_sides(sides: Sides, queries: int, gallery: int) -> Grades:
+    first, second = (np.asarray(side) for side in sides)
+    _check_shape((len(first), len(second)), (queries, gallery))
+    if first.ndim == second.ndim == 1:
+        own, others = codes(first, second)
+        return lambda rows: own[rows, None] == others
+    if not first.ndim == second.ndim == 2 or first.shape[1] != second.shape[1]:
+        raise CrossmodalError(
+            f"labels of shape {first.shape} and {second.shape}; give an id or label of each row, "
+            "or a column of each label"
+        )
+    asked, searched = (
+        Pool(side, np.arange(len(side)), side.astype(bool)) for side in (first, second)
+    )
+    return lambda rows: shares_label(asked, searched, rows)
+
+
+def _matrix(qrels: Qrels, ids: Ids | None, queries: int, gallery: int) -> sparse.csr_array:
+    if ids is None:
+        raise CrossmodalError("qrels name queries and documents by ids; give `ids` of both")
+    places = [{str(id): row for row, id in enumerate(side)} for side in ids]
+    if [*map(len, places)] != [queries, gallery]:
+        have = " and ".join(f"{len(side):,}" for side in places)
+        raise CrossmodalError(
+            f"{have} different ids of {queries:,} queries and {gallery:,} documents; give one each"
+        )
+    entries = [(q, d, grade) for q, own in qrels.items() for d, grade in own.items()]
+    for side, names in (("query", {q for q, _, _ in entries}), ("document", {*_documents(qrels)})):
+        lost = sorted(names - {*places[side == "document"]})
+        if lost:
+            raise CrossmodalError(f"qrels name an unknown {side}: {listed(lost)}")
+    rows, columns = [places[0][q] for q, _, _ in entries], [places[1][d] for _, d, _ in entries]
+    grades = np.array([grade for _, _, grade in entries], np.float32)
+    return sparse.csr_array((grades, (rows, columns)), shape=(queries, gallery))
+
+
+def _documents(qrels: Qrels) -> list[str]:
+    return [document for own in qrels.values() for document in own]
+
+
+def _check_shape(shape: tuple[int, ...], wanted: tuple[int, int]) -> None:
+    if shape != wanted:
+        raise CrossmodalError(f"relevance is of {shape}, but queries and documents are {wanted}")

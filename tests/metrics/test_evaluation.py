@@ -1,0 +1,229 @@
+"""Metrics agree with other libraries where scores do not tie, and with all orders where they do."""
+
+from itertools import permutations, product
+
+import ir_measures
+import numpy as np
+import pytest
+import torch
+from ir_measures import AP, RR, Qrel, Rprec, ScoredDoc, nDCG
+from scipy import sparse
+from sklearn.metrics import ndcg_score
+from torchmetrics.functional.retrieval import (
+    retrieval_normalized_dcg,
+    retrieval_r_precision,
+    retrieval_reciprocal_rank,
+)
+
+import crossmodal
+from crossmodal.errors import CrossmodalError
+from crossmodal.metrics.evaluation import evaluate
+from crossmodal.metrics.graded_ranking import (
+    average_precision_at_r,
+    ndcg_at,
+    r_precision,
+    reciprocal_rank,
+)
+from crossmodal.metrics.ranking import first_hit
+from crossmodal.metrics.resampling import resampled_means
+
+QUERIES, DOCUMENTS = 30, 40
+OWN = ("mAP", "mAP@50", "mAP@R", "R-precision", "MRR", "nDCG@10", "R@1", "R@10", "MeanR")
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+@pytest.fixture
+def graded(rng):
+    """Scores without ties, and grades of 0 to 3."""
+    scores = rng.permuted(np.tile(np.linspace(-1, 1, DOCUMENTS), (QUERIES, 1)), axis=1)
+    return scores, rng.choice(4, (QUERIES, DOCUMENTS), p=[0.8, 0.1, 0.05, 0.05])
+
+
+def test_values_agree_with_ir_measures(graded):
+    scores, grades = graded
+    found = evaluate(scores, relevance=grades).metrics
+    qrels = [Qrel(f"{q}", f"{d}", int(g)) for (q, d), g in np.ndenumerate(grades)]
+    run = [ScoredDoc(f"{q}", f"{d}", float(s)) for (q, d), s in np.ndenumerate(scores)]
+    measures = {AP: "mAP", RR: "MRR", Rprec: "R-precision", nDCG @ 10: "nDCG@10"}
+    theirs = ir_measures.calc_aggregate([*measures], qrels, run)
+    assert (grades > 0).any(axis=1).all()
+    for measure, name in measures.items():
+        assert found[name] == pytest.approx(theirs[measure], abs=1e-6), name
+
+
+def test_values_of_queries_agree_with_torchmetrics(graded):
+    scores, grades = map(torch.tensor, graded)
+    own = evaluate(*graded[:1], relevance=graded[1]).per_query
+    for row in range(QUERIES):
+        s, g = scores[row], grades[row]
+        theirs = {
+            "MRR": retrieval_reciprocal_rank(s, g > 0),
+            "R-precision": retrieval_r_precision(s, g > 0),
+            "nDCG@10": retrieval_normalized_dcg(s, g, top_k=10),
+        }
+        for name, value in theirs.items():
+            assert own[name][row] == pytest.approx(float(value), abs=1e-6), name
+
+
+@pytest.mark.parametrize("levels", [3, 10, 1000])
+def test_ndcg_agrees_with_scikit_learn_also_under_ties(rng, levels):
+    scores, grades = rng.integers(levels, size=(50, 20)), rng.integers(4, size=(50, 20))
+    for k in (1, 5, 20, 30):
+        theirs = [ndcg_score(grades[None, q], scores[None, q], k=k) for q in range(50)]
+        assert ndcg_at(k, scores, grades) == pytest.approx(theirs)
+
+
+def of_order(grades):
+    """Each metric of grades in the order of their ranks, by definition."""
+    relevant = grades > 0
+    count, ranks = relevant.sum(), np.arange(1, len(grades) + 1)
+    if not count:
+        return np.zeros(4)
+    precision = np.cumsum(relevant) / ranks
+    gain = (grades / np.log2(ranks + 1))[:3].sum()
+    best = (np.sort(grades)[::-1] / np.log2(ranks + 1))[:3].sum()
+    return np.array(
+        [
+            1 / ranks[relevant][0],
+            relevant[:count].mean(),
+            (precision * relevant)[:count].sum() / count,
+            gain / best,
+        ]
+    )
+
+
+def test_ties_count_as_the_mean_of_all_their_orders():
+    every = [np.array(each) for each in product([0, 1, 2], repeat=4)]
+    for scores in (np.array(each, float) for each in product([0, 1], repeat=4)):
+        orders = [np.array(o) for o in permutations(range(4)) if (np.diff(scores[[*o]]) <= 0).all()]
+        for grades in every:
+            expected = np.mean([of_order(grades[order]) for order in orders], axis=0)
+            s, g = scores[None], grades[None]
+            found = (
+                reciprocal_rank(first_hit(s, g > 0)),
+                r_precision(s, g > 0),
+                average_precision_at_r(s, g > 0),
+                ndcg_at(3, s, g),
+            )
+            assert np.concatenate(found) == pytest.approx(expected)
+
+
+def test_mean_average_precision_at_r_by_the_example_of_its_authors():
+    # Musgrave et al. 2020: ten relevant, those at ranks 1 and 10 retrieved among the first ten
+    scores = np.arange(30, 0, -1.0)[None]
+    relevant = np.zeros((1, 30), bool)
+    relevant[0, [0, 9, *range(20, 28)]] = True
+    assert average_precision_at_r(scores, relevant) == pytest.approx((1 + 2 / 10) / 10)
+
+
+def test_relevance_may_be_said_in_any_way(rng):
+    labels = rng.integers(3, size=QUERIES), rng.integers(3, size=DOCUMENTS)
+    queries, gallery = rng.normal(size=(QUERIES, 8)), rng.normal(size=(DOCUMENTS, 8))
+    matrix = labels[0][:, None] == labels[1]
+    ids = [f"q{n}" for n in range(QUERIES)], [f"d{n}" for n in range(DOCUMENTS)]
+    qrels = {
+        q: {d: 1 for d, answers in zip(ids[1], row, strict=True) if answers}
+        for q, row in zip(ids[0], matrix, strict=True)
+    }
+    texts = tuple(np.array(["sea", "dog", "cat"])[side] for side in labels)
+    columns = tuple(np.eye(3, dtype=bool)[side] for side in labels)
+    first = evaluate(queries, gallery, matrix)
+    for relevance in (labels, texts, columns, sparse.csr_array(matrix.astype(int)), qrels):
+        other = evaluate(queries, gallery, relevance, ids=ids)
+        assert (other.metrics, other.intervals) == (first.metrics, first.intervals)
+
+
+def test_pairs_are_relevant_where_nothing_else_is_said(rng):
+    queries, gallery = rng.normal(size=(2, QUERIES, 8))
+    ids = np.arange(QUERIES)
+    assert evaluate(queries, gallery).metrics == evaluate(queries, gallery, (ids, ids)).metrics
+    with pytest.raises(CrossmodalError, match="30 queries and 29 documents are no pairs"):
+        evaluate(queries, gallery[1:])
+
+
+def test_embeddings_are_ranked_by_cosine_or_inner_product(rng):
+    queries, gallery = rng.normal(size=(2, QUERIES, 8))
+    lengths = np.linalg.norm(queries, axis=1)[:, None] * np.linalg.norm(gallery, axis=1)
+    expected = {"inner": queries @ gallery.T, "cosine": queries @ gallery.T / lengths}
+    for score, scores in expected.items():
+        found = evaluate(queries, gallery, score=score).metrics
+        assert found == evaluate(scores, relevance=np.eye(QUERIES)).metrics
+    assert evaluate(queries, gallery).metrics == found
+
+
+def test_codes_are_ranked_by_their_exact_distance(rng):
+    bits = rng.random((2, QUERIES, 70)) < 0.5
+    scores = -(bits[0][:, None] != bits[1]).sum(axis=2)
+    expected = evaluate(scores, relevance=np.eye(QUERIES)).metrics
+    forms = [bits, bits.astype(np.uint8), [np.packbits(side, axis=1) for side in bits]]
+    for queries, gallery in forms:
+        assert evaluate(queries, gallery).metrics == expected
+    signs = 2.0 * bits - 1
+    assert evaluate(*signs, score="hamming").metrics == expected
+    with pytest.raises(CrossmodalError, match="codes have 0 and 1"):
+        evaluate(*(signs * 2), score="hamming")
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_values_do_not_depend_on_the_working_memory(rng, monkeypatch, threads):
+    queries, gallery = rng.integers(-3, 4, size=(QUERIES, 4)), rng.integers(-3, 4, (DOCUMENTS, 4))
+    labels = rng.integers(3, size=QUERIES), rng.integers(3, size=DOCUMENTS)
+    options = {"score": "inner", "draws": 0}  # whole numbers: exact in any order
+    expected = evaluate(queries, gallery, labels, **options).per_query
+    monkeypatch.setattr("crossmodal.metrics.scoring.TILE_BYTES", 8 * 4 * 7)
+    found = evaluate(queries, gallery, labels, block_bytes=1, threads=threads, **options).per_query
+    assert {**found} == {name: pytest.approx(values) for name, values in expected.items()}
+
+
+def test_intervals_are_those_of_a_bootstrap_over_items(rng):
+    items = np.repeat(np.arange(10), 3)
+    scores = rng.normal(size=(QUERIES, 10))
+    found = evaluate(scores, relevance=(items, np.arange(10)), draws=300, seed=5)
+    values = {"": np.stack([found.per_query[name] for name in OWN], axis=1)}
+    drawn = resampled_means({"": items}, values, draws=300, seed=5)[""]
+    for place, name in enumerate(OWN):
+        assert found.intervals[name] == pytest.approx(np.percentile(drawn[:, place], (2.5, 97.5)))
+        low, high = found.intervals[name]
+        assert low <= found.metrics[name] <= high
+    assert evaluate(scores, relevance=(items, np.arange(10)), draws=0).intervals == {}
+
+
+def test_queries_without_a_relevant_document_count_as_nothing_found(graded):
+    scores, grades = graded
+    grades[:5] = 0
+    found = evaluate(scores, relevance=grades)
+    assert found.metrics["queries_without_relevant"] == 5
+    for name in ("mAP", "MRR", "R-precision", "nDCG@10", "mAP@R", "R@10"):
+        assert not found.per_query[name][:5].any()
+    assert "MeanR" not in found.intervals  # without end
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"relevance": np.eye(3)}, "relevance is of \\(3, 3\\)"),
+        ({"relevance": ([1, 2], ["a", "b"])}, "relevance is of|ids of queries are"),
+        ({"relevance": -np.ones((4, 4))}, "a grade of relevance is -1"),
+        ({"relevance": {"a": {"b": 1}}}, "give `ids` of both"),
+        ({"relevance": {"a": {"e": 1}}, "ids": ("abcd", "abcd")}, "an unknown document: e"),
+        ({"relevance": {"e": {"a": 1}}, "ids": ("abcd", "abcd")}, "an unknown query: e"),
+        ({"relevance": {"a": {"a": 1}}, "ids": ("aacd", "abcd")}, "3 and 4 different ids"),
+        ({"relevance": np.eye(4), "items": [1]}, "1 items of 4 queries"),
+        ({"queries": np.full((4, 4), np.nan), "relevance": np.eye(4)}, "16 of 16 scores are NaN"),
+        ({"gallery": np.eye(3), "relevance": np.ones((4, 3))}, "rows of the same width"),
+        ({"queries": np.empty((0, 4)), "relevance": np.empty((0, 4))}, "give some of both"),
+    ],
+)
+def test_what_does_not_fit_is_refused(arguments, message):
+    with pytest.raises(CrossmodalError, match=message):
+        evaluate(**{"queries": np.eye(4)} | arguments)
+
+
+def test_the_function_is_public():
+    assert crossmodal.evaluate is evaluate
+    lines = str(crossmodal.evaluate(np.eye(4))).splitlines()
+    assert lines[0].split() == ["mAP", "1", "1", "to", "1"]
