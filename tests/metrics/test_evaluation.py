@@ -112,7 +112,7 @@ def test_ties_count_as_the_mean_of_all_their_orders():
             assert np.concatenate(found) == pytest.approx(expected)
 
 
-def test_mean_average_precision_at_r_by_the_example_of_its_authors():
+def test_map_at_r_is_that_of_the_example_of_its_authors():
     # Musgrave et al. 2020: ten relevant, those at ranks 1 and 10 retrieved among the first ten
     scores = np.arange(30, 0, -1.0)[None]
     relevant = np.zeros((1, 30), bool)
