@@ -2,21 +2,31 @@
 #
 #   snakemake --cores 8 results/tables/all.md     the suite that params.yaml names
 #   snakemake --cores 8 results/tables/<table>.md  one table
-
-
+import sys
 from pathlib import Path
 
+# in a checkout, its own source; else the package that is installed
+SOURCE = Path(workflow.current_basedir.get_path_or_uri(secret_free=True), "src")
+if SOURCE.is_dir():
+    sys.path.insert(0, str(SOURCE))
 
-configfile: "params.yaml"
+from crossmodal.config.overlays import own_files
+from crossmodal.config.workflow_files import params_file
 
-
-for path in sorted(Path("experiments").rglob("*.yaml")):
+for path in own_files(params_file()):
 
     configfile: path
 
 
 # with `--sdm apptainer`, made from envs/apptainer.def
 container: "crossmodal.sif"
+
+
+# the first rule is what is made if nothing is asked for
+rule all:
+    input:
+        "results/tables/all.md",
+        "results/tables/claims.md",
 
 
 include: "rules/common.smk"
@@ -28,10 +38,3 @@ include: "rules/extract.smk"
 include: "rules/train.smk"
 include: "rules/evaluate.smk"
 include: "rules/records.smk"
-
-
-rule all:
-    default_target: True
-    input:
-        "results/tables/all.md",
-        "results/tables/claims.md",

@@ -7,10 +7,9 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
-sys.path.insert(0, "src")
-
 from crossmodal.config import params, plugins
-from crossmodal.config.overlays import naming, read_files
+from crossmodal.config.overlays import naming, overlaid, read_files
+from crossmodal.config.workflow_files import PACKAGE, folder, params_file, seen
 from crossmodal.data.prepared import FILES
 from crossmodal.errors import CrossmodalError, explained
 from crossmodal.repeatability import use_portable_instructions
@@ -21,8 +20,9 @@ from crossmodal.workflow.jobs import Jobs
 from crossmodal.workflow.requests import Requests
 from crossmodal.workflow.targets import refuse_unknown
 
-# bash strict mode is Snakemake's own prefix, which this one replaces
-shell.prefix("set -euo pipefail; export PYTHONPATH=src; ")
+if SOURCE.is_dir():
+    # bash strict mode is Snakemake's own prefix, which this one replaces
+    shell.prefix(f"set -euo pipefail; export PYTHONPATH='{seen(SOURCE)}'; ")
 
 
 @contextmanager
@@ -38,14 +38,17 @@ def reporting():
         sys.exit(1)
 
 
-# params.yaml, and what `--configfile` lays over it
-CONFIGS = [Path("params.yaml"), *internals.overlays(workflow)]
+# params.yaml, and what `--configfile` lays over it; as a module, what the other workflow hands over
+ALONE = not internals.is_module(workflow)
+CONFIGS = [params_file(), *(internals.overlays(workflow) if ALONE else ())]
 with reporting():
     internals.refuse_other_backends(workflow)
     with naming(CONFIGS):
-        read_files(CONFIGS)  # Snakemake, which has read them too, drops what it does not understand
-        PARAMS = params.parse(config, params.CHECKED)
-    refuse_unknown(sys.argv[1:], PARAMS)  # Snakemake's own list of targets comes later
+        # Snakemake, which has read them too, drops what it does not understand
+        content = read_files(CONFIGS)
+        PARAMS = params.parse(config if ALONE else overlaid(content, config), params.CHECKED)
+    if ALONE:
+        refuse_unknown(sys.argv[1:], PARAMS)  # Snakemake's own list of targets comes later
 for reason in dict.fromkeys(PARAMS.broken.values()):
     logger.warning(f"not usable: {reason}")
 

@@ -137,7 +137,7 @@ rule tabulate:
         runs=JOBS.table_runs,
         queries=JOBS.table_queries,
         figures=JOBS.table_figures,
-        published=local("src/crossmodal/published/retrieval.csv"),
+        published=local(seen(PACKAGE / "published/retrieval.csv")),
     output:
         page=table("results/tables/{table}.md", "page"),
         numbers=table("results/tables/{table}.csv", "numbers"),
@@ -160,7 +160,7 @@ rule claims:
         runs=JOBS.claim_runs,
         queries=JOBS.claim_queries,
         data=[
-            local(f"src/crossmodal/published/{name}") for name in ("claims.yaml", "retrieval.csv")
+            local(seen(PACKAGE / "published" / name)) for name in ("claims.yaml", "retrieval.csv")
         ],
     output:
         page=report("results/tables/claims.md", category="Claims"),
@@ -200,9 +200,9 @@ rule merge:
 rule site:
     input:
         results=JOBS.site_inputs,
-        deviations=local("docs/deviations.md"),
+        deviations=local(seen(folder() / "docs/deviations.md")),
         page=[
-            local(f"src/crossmodal/reporting/site_page/{name}")
+            local(seen(PACKAGE / "reporting/site_page" / name))
             for name in ("index.html", "site.css", "site.js")
         ],
     output:

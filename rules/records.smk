@@ -24,7 +24,7 @@ if workflow.is_main_process:
         logger.warning(marks)
     before = sharing.IGNORE.read_text() if sharing.IGNORE.exists() else ""
     wanted = sharing.ignored(PARAMS, before)
-    if wanted != before:
+    if wanted != before and Path(".dvc").is_dir():
         with reporting():
             write_text(sharing.IGNORE, wanted)
         if "DVC_STAGE" in os.environ:  # DVC has already read the old one

@@ -36,8 +36,11 @@ print(json.dumps({
 def built(tmp_path_factory):
     """The wheel, built of the source archive, and the archive; without an index."""
     source = tmp_path_factory.mktemp("source")
-    for name in ("pyproject.toml", "README.md", "LICENSE", "MANIFEST.in"):
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE", "MANIFEST.in"):
         shutil.copy(ROOT / name, source)
+    for path in workflow_files():
+        (source / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / path, source / path)
     for name in ("src", "tests"):
         ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
         shutil.copytree(ROOT / name, source / name, ignore=ignored)
@@ -50,6 +53,15 @@ def built(tmp_path_factory):
     return wheel, archive
 
 
+def workflow_files():
+    """Paths of what the workflow needs besides the package, from the top of a checkout."""
+    folders = [
+        path for name in ("rules", "experiments", "profiles") for path in (ROOT / name).rglob("*")
+    ]
+    files = [str(path.relative_to(ROOT)) for path in folders if path.is_file()]
+    return {*files, "Snakefile", "params.yaml", "envs/crossmodal.yaml", "docs/deviations.md"}
+
+
 def package_files():
     """Sources and data of the package, as a checkout has them."""
     paths = (ROOT / "src/crossmodal").rglob("*")
@@ -60,7 +72,8 @@ def package_files():
 def test_wheel_has_package_and_published_numbers_alone(built):
     names = set(zipfile.ZipFile(built[0]).namelist())
     inside = {name for name in names if name.startswith("crossmodal/")}
-    assert inside == package_files()
+    copies = {f"crossmodal/workflow_files/{path}" for path in workflow_files()}
+    assert inside == package_files() | copies
     assert "crossmodal/published/retrieval.csv" in inside
     assert all(".dist-info/" in name for name in names - inside)
 
@@ -71,7 +84,9 @@ def test_the_source_archive_has_no_data_and_no_tests(built):
     assert {f"src/{name}" for name in package_files()} <= files
     tops = {PurePath(name).parts[0] for name in files}
     about = {"LICENSE", "README.md", "pyproject.toml", "MANIFEST.in", "PKG-INFO", "setup.cfg"}
-    assert tops <= {"src", *about}
+    workflow = {PurePath(path).parts[0] for path in workflow_files()}
+    assert tops <= {"src", "setup.py", *about, *workflow}
+    assert workflow_files() <= files
 
 
 def test_snakemake_and_dvc_come_with_the_workflow_alone(built, tmp_path):

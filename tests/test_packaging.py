@@ -67,5 +67,5 @@ def test_texts_install_no_package_of_another_name():
     files = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "pyproject.toml"]
     paths = [ROOT / name for name in files] + [*(ROOT / "docs").glob("*.md")]
     paths += [*(ROOT / "src").rglob("*.py"), *(ROOT / "envs").glob("*")]
-    wrong = re.compile(r"pip install[^\n`]*?['\"\s]crossmodal(?![\w-])|\bcrossmodal\[")
+    wrong = re.compile(r"pip install[^\n`]*?['\" ]crossmodal(?![\w-])|\bcrossmodal\[")
     assert not [str(path) for path in paths if path.is_file() and wrong.search(path.read_text())]

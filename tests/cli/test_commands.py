@@ -97,6 +97,7 @@ CALLS = {
         "commands.describe.describe",
         ["sam", PARAMS, FILES],
     ),
+    ("run", "all.md", "--cores", "8"): ("commands.run.run", [["all.md", "--cores", "8"]]),
     ("try", "sam"): ("commands.try_.try_", ["sam", PARAMS, []]),
     **{
         (name,): (f"commands.{name}.{name}", [PARAMS, []])

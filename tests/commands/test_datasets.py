@@ -76,7 +76,7 @@ def test_what_is_missing_has_a_size_where_all_of_it_is_known(tmp_path):
 
 
 def test_the_next_step_depends_on_what_is_there(tmp_path):
-    command = "snakemake --cores 8 data/prepared/asked/items.csv"
+    command = "crossmodal run --cores 8 data/prepared/asked/items.csv"
     asked = survey(params())[1]["asked"]
     for fragment in ("data/raw/asking", "form.zip (3.0 MB): Sign the form at", f"then {command}"):
         assert fragment in asked
@@ -95,7 +95,7 @@ def test_what_a_mirror_has_need_not_be_asked_for(tmp_path, monkeypatch, kind):
     if kind == "environment":
         monkeypatch.setenv(MIRROR, mirror)
     advice = survey(params(None if kind == "environment" else mirror))[1]
-    assert advice["asked"] == "snakemake --cores 8 data/prepared/asked/items.csv"
+    assert advice["asked"] == "crossmodal run --cores 8 data/prepared/asked/items.csv"
 
 
 def test_a_mirror_without_the_file_does_not_help(tmp_path):
@@ -108,7 +108,7 @@ def test_all_of_it_is_printed(monkeypatch, tmp_path, capsys):
     datasets(tmp_path / "params.yaml")
     printed = capsys.readouterr().out
     cited = "to cite asked: A. Author, A dataset, 2010"
-    for fragment in ("research only", "form.zip", "made: snakemake", cited):
+    for fragment in ("research only", "form.zip", "made: crossmodal run", cited):
         assert fragment in printed
 
 

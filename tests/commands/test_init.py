@@ -99,7 +99,7 @@ def test_a_folder_becomes_a_csv_an_overlay_and_one_command(begin, tmp_path):
     printed = begin(*pictures(12, "sea", "alps"))
     assert "holiday: 12 pictures\n" in printed
     assert "12 items; modalities image and text; 12 captions; 2 labels" in printed
-    command = "snakemake --cores 8 results/tables/holiday.md --configfile holiday.yaml"
+    command = "crossmodal run --cores 8 results/tables/holiday.md --configfile holiday.yaml"
     assert printed.endswith(f"\n  {command}\n")
     with (tmp_path / "holiday/items.csv").open() as stream:
         rows = list(csv.DictReader(stream))

@@ -178,7 +178,7 @@ def test_what_cannot_be_updated_is_refused(model):
     write("wide", width=9)
     with pytest.raises(CrossmodalError, match=r"image features have 9 columns.* 8"):
         run(model, "more", "wide")
-    with pytest.raises(CrossmodalError, match="snakemake --cores 8 data/prepared/none"):
+    with pytest.raises(CrossmodalError, match="crossmodal run --cores 8 data/prepared/none"):
         run(model, "more", "none")
     content = read_json(model / "model.json")
     del content["fit"]["relevance"]

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 import snakemake.api as _  # noqa: F401  before snakemake.workflow, which imports it in a circle
 from snakemake.dag import DAG
+from snakemake.modules import WorkflowModifier
 from snakemake.scheduling.job_scheduler import JobScheduler
 from snakemake.settings.enums import PersistenceBackend
 from snakemake.settings.types import MaxJobsPerTimespan, SchedulingSettings, WorkflowSettings
@@ -14,7 +15,14 @@ from crossmodal.errors import CrossmodalError
 from crossmodal.workflow import snakemake_internals
 
 NAMES = {
-    Workflow: ("overwrite_configfiles", "workflow_settings", "scheduling_settings", "dag"),
+    Workflow: (
+        "overwrite_configfiles",
+        "workflow_settings",
+        "scheduling_settings",
+        "dag",
+        "modifier",
+    ),
+    WorkflowModifier: ("is_main_snakefile",),
     DAG: ("needrun_jobs", "jobs", "finished_jobs", "targetjobs"),
     JobScheduler: ("failed", "job_rate_limiter"),
     WorkflowSettings: ("persistence_backend",),
@@ -31,7 +39,7 @@ def test_private_names_exist(owner, name):
 def test_every_private_name_is_listed():
     used = inspect.getsource(snakemake_internals)
     listed = {name for names in NAMES.values() for name in names}
-    attributes = set(re.findall(r"(?:workflow|dag|scheduler|\w+_settings)\.(\w+)", used))
+    attributes = set(re.findall(r"(?:workflow|dag|scheduler|modifier|\w+_settings)\.(\w+)", used))
     assert attributes - {"scheduler", "persistence", "com"} <= listed
 
 

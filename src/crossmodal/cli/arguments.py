@@ -10,8 +10,9 @@ import typer
 import yaml
 
 from crossmodal.config.overlays import own_files
+from crossmodal.config.workflow_files import params_file
 
-PARAMS = Path("params.yaml")
+PARAMS = params_file()
 NO_FILES: list[Path] = []
 THREADS = os.cpu_count() or 1
 WEIGHTS = Path("data/raw/weights")

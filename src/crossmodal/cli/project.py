@@ -94,6 +94,22 @@ def describe(
     run(name, params, configfile)
 
 
+@app.command(context_settings={"ignore_unknown_options": True})
+def run(
+    arguments: Annotated[
+        list[str], typer.Argument(help="Files to make, and options of Snakemake as `--cores 8`.")
+    ],
+) -> None:
+    """Make files with Snakemake, in any folder, for example results/tables/all.md.
+
+    Without a params.yaml in the folder, the one that comes with the package is used. Without
+    `--configfile`, <name>.yaml is laid over it where results/tables/<name>.md is asked for.
+    """
+    from crossmodal.commands.run import run as run_
+
+    run_(arguments)
+
+
 @app.command("try")
 def try_(
     name: Annotated[

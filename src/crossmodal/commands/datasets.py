@@ -7,6 +7,7 @@ from pathlib import Path
 from rich.filesize import decimal
 
 from crossmodal.config.params import Params, read
+from crossmodal.config.workflow_files import program
 from crossmodal.data.dataset import Source
 from crossmodal.data.fetching import MIRROR
 from crossmodal.data.prepared import FILES, PREPARED, is_prepared
@@ -85,7 +86,7 @@ def _unstated(folder: str, sources: Sequence[Source]) -> str:
 
 def to_prepare(name: str) -> str:
     """Return the command that downloads and prepares a dataset."""
-    return f"snakemake --cores 8 {PREPARED / name / FILES[0]}"
+    return f"{program()} --cores 8 {PREPARED / name / FILES[0]}"
 
 
 def _to_prepare(name: str, asked: list[Source], raw: Path) -> str:

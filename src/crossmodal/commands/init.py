@@ -10,6 +10,7 @@ from pathlib import Path
 import yaml
 
 from crossmodal.config.overlays import read_files
+from crossmodal.config.workflow_files import program
 from crossmodal.datasets._own_csv import Table, new_table, table_there
 from crossmodal.datasets._own_files import files_of
 from crossmodal.datasets._own_source import table_of_source
@@ -68,7 +69,7 @@ def init(folder: Path, name: str | None, skip_bad: bool, path: Path) -> None:
     overlay = Path(f"{name}.yaml")
     _check_name(name, read_files([path]))
     table, left_out = _table(folder, name, skip_bad)
-    command = f"snakemake --cores 8 results/tables/{name}.md --configfile {overlay}"
+    command = f"{program()} --cores 8 results/tables/{name}.md --configfile {overlay}"
     texts = [row["text"] for row in table.rows if row["text"]]
     stated = sorted({row["language"] for row in table.rows} - {""})
     language = ", ".join(stated) or guess_language(texts)

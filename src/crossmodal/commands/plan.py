@@ -7,6 +7,7 @@ from pathlib import Path
 
 from crossmodal.config.grids import combinations
 from crossmodal.config.params import Params, read
+from crossmodal.config.workflow_files import program
 from crossmodal.data.prepared import FILES, is_prepared
 from crossmodal.errors import CrossmodalError, unknown
 from crossmodal.io.text_table import print_table
@@ -125,7 +126,7 @@ def plan(suite: str | None, as_json: bool, path: Path, overlays: Sequence[Path] 
         return
     print_table(f"suite {suite}, expected", COLUMNS, table_rows(estimates))
     for name, target in TARGETS.items():
-        print(f"{name}: snakemake --cores all --config suite={suite} -- {target}")
+        print(f"{name}: {program()} --cores all --config suite={suite} -- {target}")
 
 
 def table_rows(estimates: dict[str, Phase]) -> list[tuple[str, ...]]:

@@ -31,7 +31,7 @@ def read_files(files: Sequence[Path]) -> dict[str, Any]:
         CrossmodalError: If a file is missing, holds something else than unique keys, or has an
             entry that another file of the project has too.
     """
-    return functools.reduce(_overlaid, map(_content, files[1:]), _joined(own_files(files[0])))
+    return functools.reduce(overlaid, map(_content, files[1:]), _joined(own_files(files[0])))
 
 
 @contextmanager
@@ -96,10 +96,11 @@ def _content(path: Path) -> dict[str, Any]:
     return content or {}
 
 
-def _overlaid(below: object, above: dict[str, Any]) -> dict[str, Any]:
+def overlaid(below: object, above: dict[str, Any]) -> dict[str, Any]:
+    """Return what is set where one content is laid over another one, key by key."""
     joined = dict(below) if isinstance(below, dict) else {}
     for key, value in above.items():
-        joined[key] = _overlaid(joined.get(key), value) if isinstance(value, dict) else value
+        joined[key] = overlaid(joined.get(key), value) if isinstance(value, dict) else value
     return joined
 
 

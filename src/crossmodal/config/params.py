@@ -16,6 +16,7 @@ from crossmodal.config.facts import Facts, FeatureFacts
 from crossmodal.config.fit import Entry, non_defaults
 from crossmodal.config.overlays import naming, read_files
 from crossmodal.config.sections import Sections
+from crossmodal.config.workflow_files import project_of
 from crossmodal.config.yaml_text import refuse_other_types
 from crossmodal.data.dataset import Dataset
 from crossmodal.data.feature import Feature
@@ -248,6 +249,7 @@ def read(*files: Path) -> Params:
 
     What was checked before need not be checked again.
     """
-    plugin_files.look_in(files[0].parent)
+    project = project_of(files[0])
+    plugin_files.look_in(project)
     with naming(files):
-        return parse(read_files(files), files[0].parent / CHECKED)
+        return parse(read_files(files), project / CHECKED)

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from crossmodal.config.workflow_files import program
 from crossmodal.errors import CrossmodalError
 
 NAME = re.compile(r"(\w+)(?:/seed(\d+))?")
@@ -26,5 +27,5 @@ def run_files(name: str, pattern: str) -> dict[int, Path]:
     paths = {int(path.stem.removeprefix("seed")): path for path in Path().glob(wanted)}
     if not paths:
         example = pattern.format(f"{experiment}/seed{seed or 0}")
-        raise CrossmodalError(f"{example}: not there; `snakemake --cores 8 {example}` makes it")
+        raise CrossmodalError(f"{example}: not there; `{program()} --cores 8 {example}` makes it")
     return dict(sorted(paths.items()))

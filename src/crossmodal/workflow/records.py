@@ -14,6 +14,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from crossmodal.config.workflow_files import program
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import find, sha256, write_json, write_text
 from crossmodal.workflow.carrier import (
@@ -122,7 +123,7 @@ def record_of(path: Path) -> Record:
     record = _stored(name_of(path)) or (carried and carried.record)
     if not record or UNKNOWN in (record.params or ()):
         raise CrossmodalError(
-            f"{path}: no record says how it was made; `snakemake --cores 8 {path}` makes it"
+            f"{path}: no record says how it was made; `{program()} --cores 8 {path}` makes it"
         )
     return record
 

@@ -16,6 +16,11 @@ def overlays(workflow: Any) -> list[Path]:
     return [Path(os.path.relpath(path)) for path in workflow.overwrite_configfiles]
 
 
+def is_module(workflow: Any) -> bool:
+    """Return whether another workflow includes this one by `module`."""
+    return not workflow.modifier.is_main_snakefile()
+
+
 def refuse_other_backends(workflow: Any) -> None:
     """Check that Snakemake keeps its records as files, which DVC can carry.
 

@@ -1,0 +1,51 @@
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from crossmodal.commands import run
+from crossmodal.config.workflow_files import folder
+from crossmodal.errors import CrossmodalError
+from tests.cli.test_commands import invoke
+
+TABLE = "results/tables/holiday.md"
+
+
+@pytest.fixture
+def called(tmp_path, monkeypatch):
+    """Arguments of the Snakemake that a command line would become, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", os.environ["PATH"])
+    calls = []
+    monkeypatch.setattr(os, "execv", lambda program, command: calls.append(command))
+
+    def called(*arguments):
+        invoke("run", *arguments)
+        return calls.pop()
+
+    return called
+
+
+@pytest.mark.parametrize("arguments", [(TABLE, "--cores", "8"), ("--cores", "8", TABLE, "-n")])
+def test_arguments_reach_snakemake_in_their_order(called, arguments):
+    start = [sys.executable, "-m", "snakemake", "--snakefile", str(folder() / "Snakefile")]
+    assert called(*arguments) == [*start, *arguments]
+
+
+def test_an_overlay_of_the_table_is_laid_over(called):
+    Path("holiday.yaml").touch()
+    assert called(TABLE, "--cores", "8")[-2:] == ["--configfile", "holiday.yaml"]
+    assert called(TABLE, "--configfile", "other.yaml")[-1] == "other.yaml"
+    assert "--configfile" not in called("results/tables/other.md")
+
+
+def test_jobs_find_the_python_of_the_environment(called):
+    called(TABLE)
+    assert os.environ["PATH"].startswith(f"{Path(sys.executable).parent}{os.pathsep}")
+
+
+def test_without_snakemake_it_says_what_to_install(called, monkeypatch):
+    monkeypatch.setattr(run, "find_spec", lambda name: None)
+    with pytest.raises(CrossmodalError, match=r"pip install \"crossmodal-retrieval\[workflow\]\""):
+        run.run([TABLE])
