@@ -1,6 +1,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from crossmodal.commands import search as step
@@ -39,6 +40,11 @@ def run(monkeypatch):
             asked.append((given, named))
             return RESULTS
 
+        search_like = search_by_row = search
+
+        def other_than(self, modality):
+            return {"image": "text"}[modality]
+
         def unknown_words(self, query, content):
             return ["zebra\x1b[31m"] if query == "text" else []
 
@@ -65,6 +71,19 @@ def test_searcher_gets_query(run):
         (Path("model"), Path("weights"), PLACE),
         (("image", Path("a.jpg")), HOW),
     ]
+
+
+def test_an_item_and_a_row_are_queries(run):
+    assert run(item="beach1")[1] == (("text", "beach1"), HOW)
+    rows = np.arange(6.0).reshape(3, 2)
+    np.save("a.npy", rows)
+    np.save("b.npy", rows[1])
+    for place in ("a.npy:1", "b.npy"):
+        ((_, row), _) = run(row=place)[-1]
+        np.testing.assert_array_equal(row, rows[1:2])
+    for place, message in (("a.npy", "a.npy: has 3 rows; say which"), ("a.npy:3", "no row 3")):
+        with pytest.raises(CrossmodalError, match=message):
+            run(row=place)
 
 
 def test_table_replaces_control_characters(run, capsys):
@@ -100,5 +119,7 @@ def test_few_training_pairs_noted(run, capsys, monkeypatch):
 
 @pytest.mark.parametrize("given", [{}, {"text": "a", "image": Path("b.jpg")}])
 def test_query_exactly_one(run, given):
-    with pytest.raises(CrossmodalError, match="exactly one of --text, --image and --speech"):
+    with pytest.raises(
+        CrossmodalError, match="exactly one of --text, --image, --speech, --item, --row"
+    ):
         run(**given)

@@ -120,6 +120,18 @@ def test_an_item_is_searched_by_like_its_content(project, stored, name, is_store
     assert [result.id for result in by_item] == [result.id for result in by_content]
 
 
+@pytest.mark.parametrize("name", ["cca", "order"])
+def test_a_row_of_features_is_searched_by_like_its_item(studio, project, name):
+    searcher, feature = project(name), MODELS[name][1]["image"]
+    item = searcher.sample("image", 3)[0][1].id
+    content = read_features(studio.features / f"{feature}.h5")
+    row = content.vectors()[content.ids.index(item)][None]
+    assert searcher.search_by_row("image", row) == searcher.search_like("image", item)
+    with pytest.raises(CrossmodalError, match=r"features of shape \(1, 1\) and type float64"):
+        searcher.search_by_row("image", np.zeros((1, 1)))
+    assert [searcher.other_than(m) for m in (None, "text", "image")] == ["image", "image", "text"]
+
+
 def test_an_item_is_not_like_itself(project):
     searcher = project("cca")
     item = searcher.sample("image", 1)[0][0].id

@@ -61,6 +61,13 @@ def search(
     text: Annotated[str | None, typer.Option(help="Query: a sentence.")] = None,
     image: Annotated[Path | None, typer.Option(help="Query: an image file.")] = None,
     speech: Annotated[Path | None, typer.Option(help="Query: an audio file.")] = None,
+    item: Annotated[
+        str | None, typer.Option(help="Query: an item of the model's dataset, by its id.")
+    ] = None,
+    row: Annotated[
+        str | None,
+        typer.Option(metavar="FILE[:ROW]", help="Query: a row of features in a file, from 0."),
+    ] = None,
     folder: Gallery = None,
     split: Split = "test",
     among: Annotated[
@@ -77,6 +84,9 @@ def search(
 ) -> None:
     """Print the best results for a text, image or speech query, with scores.
 
+    An item, or a row of features, is of the modality that is not searched: the model's first one,
+    unless --among names that.
+
     Items that the workflow has not embedded are embedded into .search/, and again after a change
     of the items or the model.
     """
@@ -85,7 +95,7 @@ def search(
 
     run(
         model,
-        {"text": text, "image": image, "speech": speech},
+        {"text": text, "image": image, "speech": speech, "item": item, "row": row},
         Place(folder, split, params, configfile),
         among=among,
         count=count,

@@ -15,6 +15,7 @@ from crossmodal.cli.arguments import (
     complete_entry,
     completion,
 )
+from crossmodal.errors import CrossmodalError
 
 app = typer.Typer()
 cleaning = typer.Typer(help="Remove files that can be downloaded or computed again.")
@@ -24,11 +25,11 @@ app.add_typer(cleaning, name="clean")
 @app.command()
 def init(
     folder: Annotated[
-        Path,
+        Path | None,
         typer.Argument(
             help="Folder of images, sound files and texts; or a table, or shards, of them."
         ),
-    ],
+    ] = None,
     name: Annotated[
         str | None,
         typer.Option(help="Name of the dataset and experiment; by default the folder's name."),
@@ -36,6 +37,23 @@ def init(
     skip_bad: Annotated[
         bool, typer.Option(help="Skip unreadable files; tables state their number.")
     ] = False,
+    image_features: Annotated[
+        Path | None,
+        typer.Option(
+            help="Instead of a folder: a matrix of image features, .npy, .npz, .mat, .h5, .parquet "
+            "or .safetensors."
+        ),
+    ] = None,
+    text_features: Annotated[Path | None, typer.Option(help="The same of texts.")] = None,
+    speech_features: Annotated[Path | None, typer.Option(help="The same of speech.")] = None,
+    ids: Annotated[
+        str | None,
+        typer.Option(
+            help="Ids of the matrices' rows: a .csv with a column `id`, and `labels`, `split`, "
+            "`text` where you have them; a .txt or .npy; the name of an array or column in each "
+            "matrix's file; or `order`: the same row of each is the same item."
+        ),
+    ] = None,
     params: Params = PARAMS,
 ) -> None:
     """Set up your own data: write a CSV of the files and a configuration, and print what to run.
@@ -44,11 +62,20 @@ def init(
     are the names of sub-folders; `train`, `val` and `test` are splits. An existing CSV is used as
     it is, and so are Hugging Face folders, COCO's and Karpathy's JSON, Parquet, JSON Lines, Excel
     and the shards of WebDataset and img2dataset. No file is overwritten; skipped files are listed
-    with the reason.
+    with the reason. Of matrices of features, the CSV has the ids.
     """
-    from crossmodal.commands.init import init as run
+    given = {"image": image_features, "text": text_features, "speech": speech_features}
+    arrays = {modality: path for modality, path in given.items() if path}
+    if arrays and not folder:
+        from crossmodal.commands.init_arrays import init_arrays
 
-    run(folder, name, skip_bad, params)
+        init_arrays(arrays, ids, name, params)
+    elif folder and not arrays:
+        from crossmodal.commands.init import init as run
+
+        run(folder, name, skip_bad, params)
+    else:
+        raise CrossmodalError("give a folder, or matrices of features with --ids, not both")
 
 
 @app.command()

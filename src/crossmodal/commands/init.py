@@ -65,16 +65,16 @@ def init(folder: Path, name: str | None, skip_bad: bool, path: Path) -> None:
     """
     if not folder.exists():
         raise CrossmodalError(f"{folder}: no such file or folder")
-    name = name or _default_name(folder)
+    name = name or default_name(folder)
     overlay = Path(f"{name}.yaml")
-    _check_name(name, read_files([path]))
+    check_name(name, read_files([path]))
     table, left_out = _table(folder, name, skip_bad)
     command = f"{program()} --cores 8 results/tables/{name}.md --configfile {overlay}"
     texts = [row["text"] for row in table.rows if row["text"]]
     stated = sorted({row["language"] for row in table.rows} - {""})
     language = ", ".join(stated) or guess_language(texts)
     elsewhere = folder.is_dir() and table.option == "csv" and table.csv.parent != folder
-    options = f"root: {_quoted(folder.as_posix())}, " if elsewhere else ""
+    options = f"root: {quoted(folder.as_posix())}, " if elsewhere else ""
     options += "skip_bad: true, " if skip_bad else ""
     text = _overlay(name, table, options, language, command)
     if overlay.exists() and overlay.read_text(encoding="utf-8") != text:
@@ -103,7 +103,7 @@ def _table(folder: Path, name: str, skip_bad: bool) -> tuple[Table, list[str]]:
     return table, listed(files.left_out)
 
 
-def _default_name(folder: Path) -> str:
+def default_name(folder: Path) -> str:
     """Return the name of a folder or file, reduced to ASCII letters, digits and _."""
     path = folder.resolve()
     name = path.name if path.is_dir() else path.stem
@@ -111,7 +111,12 @@ def _default_name(folder: Path) -> str:
     return re.sub(r"\W+", "_", letters.decode())[:LONGEST].strip("_") or "own"
 
 
-def _check_name(name: str, content: dict[str, dict[str, object]]) -> None:
+def check_name(name: str, content: dict[str, dict[str, object]]) -> None:
+    """Check that an overlay may call its entries so.
+
+    Raises:
+        CrossmodalError: If entries of params.yaml are called so, or commands could not name it.
+    """
     taken = {key for section in ("datasets", "experiments", "tables") for key in content[section]}
     if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_-]*", name):
         raise CrossmodalError(f"{name!r} is no name of letters, digits, _ and -; give --name")
@@ -136,10 +141,10 @@ def _overlay(name: str, table: Table, options: str, language: str, command: str)
     features = FEATURES | ({"text": "sentence_item"} if encoded else {})
     alone = "cca: {}" if encoded else "ridge: {}"
     return OVERLAY.format(
-        name=name if yaml.safe_load(name) == name else _quoted(name),  # 2024 is a number
+        name=as_key(name),
         command=command,
         option=table.option,
-        csv=_quoted(table.csv.as_posix()),
+        csv=quoted(table.csv.as_posix()),
         options=options,
         language=f"[{language}]" if "," in language else language,
         features="" if is_english else MULTILINGUAL.format(name=name),
@@ -147,11 +152,17 @@ def _overlay(name: str, table: Table, options: str, language: str, command: str)
         relevance="labels" if any(";" in label for label in labels) else "category",
         methods="cca: {}, sam: {}" if labels else alone,
         metrics="'mAP, R@10'" if labels else "'R@1, R@10, MedR'",
-        title=_quoted(name.replace("_", " ")),
+        title=quoted(name.replace("_", " ")),
     )
 
 
-def _quoted(text: str) -> str:
+def as_key(name: str) -> str:
+    """Return a name as a key of YAML, where 2024 is a number."""
+    return name if yaml.safe_load(name) == name else quoted(name)
+
+
+def quoted(text: str) -> str:
+    """Return a text as YAML has it on one line."""
     return json.dumps(text, ensure_ascii=False)
 
 
@@ -164,13 +175,18 @@ def has_encoder() -> bool:
     return all(model.installed() for model in OFFICIAL.values())
 
 
+def keep_out_of_git(folder: Path) -> None:
+    """Let git pass over a folder in the project, unless it has a .gitignore."""
+    ignored = folder / ".gitignore"
+    if folder.resolve().is_relative_to(Path.cwd()) and not ignored.exists():
+        write_text(ignored, "# your files stay yours: `git add --all` does not take them\n*\n")
+
+
 def _write(table: Table, overlay: Path, text: str, folder: Path) -> None:
     """Write the missing files, the overlay last; keep the user's files out of git."""
     for place in {folder if folder.is_dir() else folder.parent, table.csv.parent} - {Path()}:
-        ignored = place / ".gitignore"
-        inside = place.resolve().is_relative_to(Path.cwd())
-        if inside and not ignored.exists() and (place != folder or os.access(place, os.W_OK)):
-            write_text(ignored, "# your files stay yours: `git add --all` does not take them\n*\n")
+        if place != folder or os.access(place, os.W_OK):
+            keep_out_of_git(place)
     if table.columns:
         write_csv(table.csv, table.columns, (row.values.values() for row in table.rows))
         print(f"wrote {table.csv}")

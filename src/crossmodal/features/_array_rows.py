@@ -40,6 +40,10 @@ class Part:
         """Open the matrix."""
         return open_matrix(self.file, self.name, "" if self._in_list else self.ids)
 
+    def read_ids(self) -> list[str]:
+        """Return the id of each row."""
+        return read_ids(Path(self.ids)) if self._in_list else read_ids(self.file, self.ids)
+
     def places(
         self, count: int, wanted: Sequence[Described], whose: str, subset: bool
     ) -> np.ndarray:
@@ -61,7 +65,7 @@ class Part:
                     "rows in the dataset's order must be as many, or name their `ids`"
                 )
             return np.arange(count)
-        ids = read_ids(Path(self.ids)) if self._in_list else read_ids(self.file, self.ids)
+        ids = self.read_ids()
         where = self.ids if self._in_list else f"{self.file}: {self.ids}"
         if len(ids) != count:
             raise CrossmodalError(

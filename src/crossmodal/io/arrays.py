@@ -77,6 +77,28 @@ def take_rows(path: Path, matrix: Stored, rows: np.ndarray) -> np.ndarray:
         return matrix.take(rows)
 
 
+def read_row(path: Path, number: int | None = None) -> np.ndarray:
+    """Return one row (1, d) of a matrix in a file, or the vector that it has.
+
+    Args:
+        path: The file.
+        number: Of the row, from 0; None: the only one.
+
+    Raises:
+        CrossmodalError: If there is no such row.
+    """
+    arrays = [*_arrays(path).values()]
+    if number is None and len(arrays) == 1 and len(arrays[0].shape) == 1:
+        return take_rows(path, arrays[0], np.arange(arrays[0].shape[0]))[None]
+    matrix = open_matrix(path)
+    count = matrix.shape[0]
+    if number is None and count != 1:
+        raise CrossmodalError(f"{path}: has {count:,} rows; say which, as {path}:0")
+    if not 0 <= (number or 0) < count:
+        raise CrossmodalError(f"{path}: has no row {number}; it has {count:,}, from 0")
+    return take_rows(path, matrix, np.array([number or 0]))
+
+
 def read_ids(path: Path, name: str = "") -> list[str]:
     """Return the ids of rows.
 

@@ -6,6 +6,8 @@ from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
+
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.text_table import shorten
 from crossmodal.models.model import load
@@ -47,6 +49,11 @@ class Searcher:
             return ()
         other = second if query == first else first
         return (other,) if self.model.method.task == "instance" else (other, query)
+
+    def other_than(self, modality: str | None) -> str:
+        """Return the modality that is not the given one, the first if none is given."""
+        first, second = self.model.modalities
+        return second if modality == first else first
 
     @cached_property
     def training(self) -> "Searcher":
@@ -99,8 +106,41 @@ class Searcher:
         words = [word for word, is_known in self._words(query, content).items() if is_known]
         return self._results(target, hits, words)
 
+    def search_by_row(
+        self,
+        query: str,
+        row: np.ndarray,
+        among: str | None = None,
+        count: int = 10,
+        threads: int = 1,
+        approximate: bool = False,
+    ) -> list[Result]:
+        """Return the best items for features that are computed already.
+
+        Args:
+            query: Their modality.
+            row: Features like those that the model was fitted on, (1, d).
+            among: See `search`.
+            count: Number of items.
+            threads: Number of threads.
+            approximate: See `Index.search`.
+
+        Raises:
+            CrossmodalError: If the row is of another width, or see `search`.
+        """
+        target = self._target(query, among)
+        index, embedded = self._index(query, target), self.model.embed_features(query, row)
+        hits = index.search(embedded, count, threads=threads, approximate=approximate)
+        return self._results(target, hits, ())
+
     def search_like(
-        self, query: str, id: str, among: str | None = None, count: int = 10, threads: int = 1
+        self,
+        query: str,
+        id: str,
+        among: str | None = None,
+        count: int = 10,
+        threads: int = 1,
+        approximate: bool = False,
     ) -> list[Result]:
         """Return the best items for an item of the gallery; it is none of them.
 
@@ -110,13 +150,15 @@ class Searcher:
             among: See `search`.
             count: Number of items.
             threads: Number of threads.
+            approximate: See `Index.search`.
 
         Raises:
             CrossmodalError: If there is no such item, or see `search`.
         """
         target = self._target(query, among)
         row = self.gallery(query).embed_item(self.model, id)
-        hits = self._index(query, target).search(row, count + 1, threads=threads)
+        index = self._index(query, target)
+        hits = index.search(row, count + 1, threads=threads, approximate=approximate)
         others = [hit for hit in hits if target != query or hit.id != id]
         return self._results(target, others[:count], ())
 
