@@ -4,20 +4,24 @@ from html import escape
 
 from crossmodal.reporting.examples import RESULTS, Example
 from crossmodal.reporting.html import Showing
+from crossmodal.reporting.site import PAGE
 
-STYLE = """
-body { font-family: sans-serif; margin: 1em auto; padding: 0 1em; max-width: 1280px; }
-table { width: 100%; table-layout: fixed; border-collapse: separate; }
-th { text-align: left; }
-td { vertical-align: top; padding: 4px; overflow-wrap: anywhere; }
-td > div { max-height: 12em; overflow: auto; }
-td.right { border-top: 4px solid #1a7f37; } td.wrong { border-top: 4px solid #cf222e; }
-img, audio { max-width: 100%; } small { color: #555; }
-@media (max-width: 700px) {
-  tr { display: flex; flex-wrap: wrap; border-bottom: 2px solid #ddd; padding: 8px 0; }
-  th { display: none; } td { flex: 1 1 40%; }
+STYLE = (
+    (PAGE / "site.css").read_text(encoding="utf-8")
+    + """
+table { table-layout: fixed; }
+td { overflow-wrap: anywhere; }
+td > div { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 6; }
+td > div { overflow: hidden; }
+td.right { border-top: 4px solid #1a7f37; } td.wrong { border-top: 4px dashed #cf222e; }
+td img { width: 100%; aspect-ratio: 1; object-fit: cover; border-radius: .3rem; }
+audio { width: 100%; }
+@media (max-width: 40rem) {
+  tr { display: flex; flex-wrap: wrap; border-bottom: 2px solid var(--line); padding: .5rem 0; }
+  th { display: none; } td { flex: 1 1 40%; border-bottom: 0; }
 }
 """
+)
 RULES = {
     "category": "A result is right if its first label is that of the query, whatever else it has.",
     "labels": "A result is right if it has a label in common with the query.",
@@ -36,6 +40,7 @@ def to_page(title: str, parts: list[str]) -> str:
     return (
         "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
+        "<meta name='color-scheme' content='light dark'>"
         f"<title>{escape(title)}</title>"
         f"<style>{STYLE}</style></head><body>\n{body}\n</body></html>\n"
     )
@@ -50,7 +55,8 @@ def to_table(rows: list[str]) -> str:
     if not rows:
         return "<p>None.</p>"
     header = f"<tr><th>query</th><th>its pair</th><th colspan='{RESULTS}'>results</th></tr>"
-    return f"<table>{header}{''.join(rows)}</table>"
+    table = f"<table>{header}{''.join(rows)}</table>"
+    return f"<div class='wide' tabindex='0' role='region' aria-label='Results'>{table}</div>"
 
 
 def to_row(

@@ -36,8 +36,12 @@ def with_decimals(metric: str, value: float, sign: str = "") -> str:
         value: The value.
         sign: '+' shows the sign of positive values, too.
     """
-    digits = next(d for prefix, d in DECIMALS.items() if metric.startswith(prefix))
-    return f"{value:{sign}.{digits}f}"
+    return f"{value:{sign}.{decimals_of(metric)}f}"
+
+
+def decimals_of(metric: str) -> int:
+    """Return the number of decimals that tables show of a metric."""
+    return next(d for prefix, d in DECIMALS.items() if metric.startswith(prefix))
 
 
 @dataclass(frozen=True)

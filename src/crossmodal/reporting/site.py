@@ -9,10 +9,12 @@ from statistics import mean
 
 from crossmodal.errors import CrossmodalError
 from crossmodal.reporting.costs import costs
+from crossmodal.reporting.rows import decimals_of
 from crossmodal.reporting.run_metrics import Directions, RunMetrics
 from crossmodal.reporting.tables import LOWER_IS_BETTER
 
 PAGE = Path(__file__).with_name("site_page")
+SCRIPTS = ("elements", "claims", "facts", "tables", "curves", "numbers")  # in their order
 NUMBERS = ("published", "reproduced", "spread", "error", "seeds", "difference")
 HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
 BOTH = "both"
@@ -31,6 +33,7 @@ def number_rows(table: str, rows: Iterable[dict[str, str]]) -> list[dict[str, ob
             **{name: float(row[name]) if row[name] else None for name in NUMBERS},
             "table": table,
             "lower": row["metric"] in LOWER_IS_BETTER,
+            "decimals": decimals_of(row["metric"]),
         }
         for row in rows
     ]
@@ -101,5 +104,6 @@ def to_html(title: str, content: dict[str, object]) -> str:
     data = data.replace("<", "\\u003c")  # or a caption could end the script
     parts = {path.name: path.read_text(encoding="utf-8") for path in PAGE.iterdir()}
     page = parts["index.html"].replace("{title}", escape(title))
-    page = page.replace("{style}", parts["site.css"]).replace("{script}", parts["site.js"])
+    script = "\n".join(parts[f"{name}.js"] for name in SCRIPTS)
+    page = page.replace("{style}", parts["site.css"]).replace("{script}", script)
     return page.replace("{data}", data)
