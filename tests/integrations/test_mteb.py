@@ -123,6 +123,40 @@ def test_a_search_model_ranks_again_what_another_found(studio):
         assert found == {document: every[query][document] for document in best}
 
 
+@pytest.mark.parametrize(
+    ("language", "expected"),
+    [
+        ("en", "eng-Latn"),
+        ("fr", "fra-Latn"),
+        ("pt-BR", "por-Latn"),
+        ("zh", "zho-Hans"),
+        ("zh-Hant", "zho-Hant"),
+        ("mul", "mul-Zyyy"),
+        ("und", "und-Zyyy"),
+    ],
+)
+def test_mteb_is_told_the_language(studio, language, expected):
+    for task in retrieval_tasks(studio.dataset.folder, language=language):
+        assert task.metadata.eval_langs == [expected]
+
+
+@pytest.mark.parametrize(("name", "expected"), [("scenes", "eng-Latn"), ("other", "fra-Latn")])
+def test_the_command_tells_the_dataset_s_language(project, monkeypatch, name, expected):
+    options = "csv: a.csv, validation: 0.1, test: 0.1, seed: 0, duplicates: warn, language: fr"
+    (project / "own.yaml").write_text(f"datasets: {{other: {{plugin: folder, {options}}}}}\n")
+    (project / "data/prepared/other").symlink_to(project / "data/prepared/scenes")
+    told = []
+
+    def load(task):
+        told.extend(task.metadata.eval_langs)
+        raise CrossmodalError("enough")
+
+    monkeypatch.setattr("crossmodal.commands.mteb._load", load)
+    call = ["mteb", "models/scenes_sam/seed0", "--tasks", name, "--configfile", "own.yaml"]
+    CliRunner().invoke(app, [*call, "--params", str(ROOT / "params.yaml")])
+    assert told == [expected]
+
+
 def test_the_page_s_examples_run(project, capsys):
     page = (ROOT / "docs/mteb.md").read_text()
     blocks = re.findall(r"^```(\w+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)

@@ -133,6 +133,8 @@ def mteb(
         "results/mteb"
     ),
     weights: Weights = WEIGHTS,
+    params: Params = PARAMS,
+    configfile: Overlays = NO_FILES,
 ) -> None:
     """Evaluate a model with mteb, on tasks of mteb or on prepared datasets.
 
@@ -140,7 +142,7 @@ def mteb(
     """
     from crossmodal.commands.mteb import mteb as run
 
-    run(model, tasks, split, output, weights)
+    run(model, tasks, split, output, weights, params, configfile)
 
 
 @app.command()

@@ -1,15 +1,25 @@
 """Evaluate a model with mteb, on tasks of mteb or on prepared datasets."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from crossmodal.config.params import read
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.text_table import print_table
 
 HIT_RATES = (1, 5, 10)
 
 
-def mteb(folder: Path, tasks: list[str], split: str, output: Path, weights: Path) -> None:
+def mteb(
+    folder: Path,
+    tasks: list[str],
+    split: str,
+    output: Path,
+    weights: Path,
+    path: Path,
+    overlays: Sequence[Path] = (),
+) -> None:
     """Write mteb's result file of each task, and print its main numbers.
 
     Args:
@@ -18,6 +28,8 @@ def mteb(folder: Path, tasks: list[str], split: str, output: Path, weights: Path
         split: Split of prepared datasets.
         output: Folder of the results, in mteb's own layout.
         weights: Folder of networks' weights.
+        path: params.yaml, which says the language of a dataset; without one, it is English.
+        overlays: Files laid over it.
 
     Raises:
         CrossmodalError: If mteb is not installed, a task is unknown or cannot be downloaded, or the
@@ -34,7 +46,13 @@ def mteb(folder: Path, tasks: list[str], split: str, output: Path, weights: Path
         ) from error
     datasets.disable_progress_bars()
     model, cache = load_model(folder, weights), evaluator.ResultCache(output)
-    selection = [task for name in tasks for task in tasks_of(name, model.model, split)]
+    params = read(path, *overlays) if path.exists() else None
+    languages = {n: params.dataset_of(n).language for n in tasks if params and n in params.datasets}
+    selection = [
+        task
+        for name in tasks
+        for task in tasks_of(name, model.model, split, languages.get(name, "en"))
+    ]
     for task in selection:
         check_task(task, model)
     for task in selection:

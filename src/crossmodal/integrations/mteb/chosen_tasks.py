@@ -15,7 +15,7 @@ from crossmodal.integrations.mteb.tasks import PreparedRetrieval, Relevance, Uni
 from crossmodal.models.model import Model
 
 
-def tasks_of(name: str, model: Model, split: str = "test") -> list[AbsTask]:
+def tasks_of(name: str, model: Model, split: str = "test", language: str = "en") -> list[AbsTask]:
     """Return the tasks of a name: of mteb, or of a prepared dataset.
 
     For a dataset, relevance is that of the model's run: the own item or, for a method that learns
@@ -25,6 +25,7 @@ def tasks_of(name: str, model: Model, split: str = "test") -> list[AbsTask]:
         name: Name of one of mteb's tasks, a key of `datasets`, or the folder of a prepared dataset.
         model: The model to evaluate.
         split: Split of a prepared dataset.
+        language: Of a prepared dataset, by BCP 47.
 
     Raises:
         CrossmodalError: If there is no such task and no such dataset.
@@ -37,7 +38,8 @@ def tasks_of(name: str, model: Model, split: str = "test") -> list[AbsTask]:
         relevance = model.facts["relevance"]
     unit = _text_unit(model)
     first, second = model.modalities
-    return [*retrieval_tasks(folder, (first, second), relevance=relevance, unit=unit, split=split)]
+    how = {"relevance": relevance, "unit": unit, "split": split, "language": language}
+    return [*retrieval_tasks(folder, (first, second), **how)]
 
 
 def check_task(task: AbsTask, model: Encoder | SearchModel) -> None:

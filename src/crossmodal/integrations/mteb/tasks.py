@@ -9,6 +9,7 @@ import numpy as np
 from datasets import Dataset
 from mteb.abstasks import AbsTaskRetrieval
 from mteb.abstasks.task_metadata import TaskMetadata
+from mteb.languages import iso_mappings
 
 from crossmodal.data.prepared import Item, Prepared
 from crossmodal.data.split import label_matrix, label_names
@@ -49,6 +50,7 @@ class PreparedRetrieval(AbsTaskRetrieval):
             'labels', with a label in common.
         unit: A text is one caption, or all captions of an item.
         split: 'train', 'validation' or 'test'.
+        language: Of texts and speech, by BCP 47.
 
     Raises:
         CrossmodalError: If the split has no queries or no documents.
@@ -61,6 +63,7 @@ class PreparedRetrieval(AbsTaskRetrieval):
         relevance: Relevance,
         unit: Unit,
         split: str,
+        language: str,
     ) -> None:
         self.prepared, self.direction, self.relevance = dataset, direction, relevance
         self.items = dataset.split(split)
@@ -83,7 +86,7 @@ class PreparedRetrieval(AbsTaskRetrieval):
                 "revision": digest(split, unit, [vars(item) for item in self.items]),
             },
             eval_splits=[split],
-            eval_langs=["eng-Latn"],
+            eval_langs=[_language_and_script(language)],
             main_score="hit_rate_at_10" if by_item else f"map_at_{len(self.entries[1])}",
         )
         super().__init__()
@@ -133,6 +136,7 @@ def retrieval_tasks(
     relevance: Relevance = "item",
     unit: Unit = "caption",
     split: str = "test",
+    language: str = "en",
 ) -> list[PreparedRetrieval]:
     """Return both retrieval tasks between two modalities of a prepared dataset.
 
@@ -142,15 +146,25 @@ def retrieval_tasks(
         relevance: See `PreparedRetrieval`.
         unit: See `PreparedRetrieval`.
         split: See `PreparedRetrieval`.
+        language: See `PreparedRetrieval`.
 
     Raises:
         CrossmodalError: If the dataset is incomplete, or its split lacks a modality.
     """
     dataset = Prepared(folder)
     return [
-        PreparedRetrieval(dataset, direction, relevance, unit, split)
+        PreparedRetrieval(dataset, direction, relevance, unit, split, language)
         for direction in directions(list(modalities))
     ]
+
+
+def _language_and_script(language: str) -> str:
+    """Return mteb's name of a language of BCP 47: its codes by ISO 639-3 and ISO 15924."""
+    primary, *others = language.split("-")
+    known = iso_mappings._hf_lang_to_iso_lang_script(primary)
+    code, script = known.split("-") if known else (primary.lower(), "Zyyy")  # undetermined script
+    stated = next((part.title() for part in others if len(part) == 4 and part.isalpha()), script)
+    return f"{code}-{stated}"
 
 
 def _entries(dataset: Prepared, items: list[Item], modality: str, unit: Unit) -> list[Entry]:
