@@ -38,8 +38,16 @@ def tasks_of(name: str, model: Model, split: str = "test", language: str = "en")
         relevance = model.facts["relevance"]
     unit = _text_unit(model)
     first, second = model.modalities
-    how = {"relevance": relevance, "unit": unit, "split": split, "language": language}
-    return [*retrieval_tasks(folder, (first, second), **how)]
+    return [
+        *retrieval_tasks(
+            folder,
+            (first, second),
+            relevance=relevance,
+            unit=unit,
+            split=split,
+            language=language,
+        )
+    ]
 
 
 def check_task(task: AbsTask, model: Encoder | SearchModel) -> None:
