@@ -3,6 +3,8 @@
 # make coverage: run the tests, and measure the share of statements that they execute
 # make test-workflow: run the tests that drive whole workflows, with DVC, for some minutes
 # make test-pythons: run the tests on every Python from 3.11 to 3.14 that is on this machine
+# make test-lowest: run the tests at the lowest versions that pyproject.toml admits
+# make test-newest: run the tests at the newest versions that pyproject.toml admits
 # make test-browser: run the tests of pages in Chromium, which is there or which Playwright fetches
 # make test-kubernetes: plan the workflow's jobs as pods
 # make test-encoders: run the tests of sentence encoders and of dual encoders
@@ -37,7 +39,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # compiled modules are kept, or each of the many processes compiles all that it imports again
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: tables test coverage test-workflow test-pythons test-browser test-encoders test-kubernetes
+.PHONY: tables test coverage test-workflow test-pythons test-browser test-encoders test-lowest test-newest mirror test-kubernetes
 .PHONY: test-mteb test-slurm docs lint quote pictures lock lock-check
 
 tables: $(VENV)/installed
@@ -60,6 +62,26 @@ test-pythons:
 	  if envs/find_python python$$version; then \
 	    $(MAKE) test PYTHON=python$$version VENV=$(VENV)-$$version; \
 	  fi; \
+	done
+
+# in environments of their own, without what no lower bound is stated for
+test-lowest: RESOLUTION := lowest-direct
+test-newest: RESOLUTION := highest
+test-lowest test-newest: $(VENV)/installed-dev
+	uv venv --clear $(VENV)-$(RESOLUTION)
+	uv pip compile --quiet --resolution $(RESOLUTION) --extra workflow --extra serve pyproject.toml \
+	  --python $(VENV)-$(RESOLUTION) --output-file $(VENV)-$(RESOLUTION)/versions.txt
+	uv pip install --python $(VENV)-$(RESOLUTION) --editable '.[dev]' \
+	  --constraint $(VENV)-$(RESOLUTION)/versions.txt
+	PATH="$(abspath $(VENV)-$(RESOLUTION))/bin:$$PATH" $(PYTEST) auto
+
+# the features that tests marked `real` need, as their publisher has them
+mirror: $(VENV)/installed-dev
+	test -n "$$CROSSMODAL_MIRROR"
+	mkdir -p $$CROSSMODAL_MIRROR/wikipedia
+	for file in raw_features.mat trainset_txt_img_cat.list testset_txt_img_cat.list; do \
+	  path=$$CROSSMODAL_MIRROR/wikipedia/$$file; \
+	  test -e $$path || env -u CROSSMODAL_MIRROR crossmodal download wikipedia $$path || exit 1; \
 	done
 
 test-browser: $(VENV)/installed-dev

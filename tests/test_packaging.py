@@ -1,8 +1,10 @@
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[1]
 RULE = re.compile(r"^rule (\w+):\n(.*?)(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
@@ -69,3 +71,41 @@ def test_texts_install_no_package_of_another_name():
     paths += [*(ROOT / "src").rglob("*.py"), *(ROOT / "envs").glob("*")]
     wrong = re.compile(r"pip install[^\n`]*?['\" ]crossmodal(?![\w-])|\bcrossmodal\[")
     assert not [str(path) for path in paths if path.is_file() and wrong.search(path.read_text())]
+
+
+def test_dependencies_are_ranges_with_a_lower_bound():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    needs = [Requirement(need) for need in project["dependencies"]]
+    assert not [need.name for need in needs if {s.operator for s in need.specifier} - {">=", "<"}]
+    assert not [n.name for n in needs if ">=" not in {s.operator for s in n.specifier}]
+    locked = read_pins("requirements.lock")
+    for need in needs:
+        assert all(map(need.specifier.contains, locked[need.name.lower().replace("_", "-")]))
+
+
+def test_actions_are_pinned_by_commit():
+    files = [*(ROOT / ".github").rglob("*.yml")]
+    uses = [line for path in files for line in re.findall(r"uses: (\S+)", path.read_text())]
+    assert len(uses) > 10
+    pinned = re.compile(r"[\w-]+/[\w-]+@[0-9a-f]{40}|\./\.github/actions/\w+")
+    assert not [use for use in uses if not pinned.fullmatch(use)]
+
+
+def test_jobs_of_ci_call_targets_that_exist():
+    targets = set(re.findall(r"^([\w./$()-]+(?: [\w-]+)*):", (ROOT / "Makefile").read_text(), re.M))
+    targets = {name for line in targets for name in line.split()}
+    for path in (ROOT / ".github/workflows").glob("*.yml"):
+        content = yaml.safe_load(path.read_text())
+        for job in content["jobs"].values():
+            matrix = job.get("strategy", {}).get("matrix", {}).get("target", [])
+            runs = [step["run"] for step in job["steps"] if "run" in step]
+            called = [word for run in runs if run.startswith("make") for word in run.split()[1:]]
+            names = {n for n in [*called, *matrix] if re.fullmatch(r"[a-z][a-z-]+", n)}
+            assert names <= targets, path
+
+
+def test_a_catalog_of_workflows_finds_what_it_asks_for():
+    usage = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())["usage"]
+    assert {"mandatory-flags", "software-stack-deployment", "report"} <= usage.keys()
+    for name in ("workflow/Snakefile", "config/README.md", "config/config.yaml"):
+        assert (ROOT / name).is_file()
