@@ -3,6 +3,8 @@
 import errno
 import importlib.metadata
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -62,6 +64,7 @@ PARAMS, WEIGHTS, MODEL = Path("params.yaml"), Path("data/raw/weights"), Path("mo
 INPUTS = ("--dataset", "data", "--features", "of")
 OPENED = [Path("out"), Path("data"), Path("of")]
 FILES = [Path("a"), Path("b")]
+QUERIES = dict.fromkeys(("text", "image", "speech", "item", "row"))
 QUERY = {
     "place": Place(Path("holiday"), "train", PARAMS, [Path("mine.yaml")]),
     **{"among": "image", "count": 3, "as_json": True, "approximate": True},
@@ -91,7 +94,7 @@ CALLS = {
         "commands.export.export",
         ["toy/seed0", Path("trec"), 5],
     ),
-    ("init", "holiday"): ("commands.init.init", [Path("holiday"), None, False, PARAMS]),
+    ("init", "holiday"): ("commands.init.init", [Path("holiday"), None, False, PARAMS, None]),
     ("check", "toy", "--params", "b.yaml"): ("commands.check.check", ["toy", Path("b.yaml"), []]),
     ("describe", "sam", "--configfile", "a", "--configfile", "b"): (
         "commands.describe.describe",
@@ -127,7 +130,7 @@ CALLS = {
         *("--approximate", "--threads", "2", "--weights", "nets", *ELSEWHERE),
     ): (
         "commands.search.search",
-        [MODEL, {"text": "a dog", "image": None, "speech": None}, *QUERY.values()],
+        [MODEL, QUERIES | {"text": "a dog"}, *QUERY.values()],
     ),
     ("serve", "a", "b", "--host", "0.0.0.0", "--port", "80"): (
         "commands.serve.serve",
@@ -230,16 +233,38 @@ def test_calls_of_every_command():
     assert set(COMMANDS) == {line[0] for line in CALLS}
 
 
-def test_help_lists_commands():
+def test_help_lists_commands_by_task_on_a_screen():
     result = invoke("--help")
     assert result.exit_code == 0
     assert "snakemake --cores" in result.output
-    people, steps = result.output.split("Steps of the workflow")
-    assert [name for name in COMMANDS if name not in result.output] == []
-    assert "describe" in people
-    assert "show_examples" not in people
-    assert "show_examples" in steps
+    for name, command in COMMANDS.items():
+        assert bool(re.search(rf"^│ {name} ", result.output, re.M)) != command.hidden
+        assert command.hidden or command.rich_help_panel in result.output
+    assert len(result.output.splitlines()) <= 50
     assert invoke().output.strip() == result.output.strip()
+
+
+EXAMPLES = [
+    command.epilog.removeprefix("Example: ")
+    for group in (COMMANDS, COMMANDS["clean"].commands)
+    for command in group.values()
+    if not command.hidden and not hasattr(command, "commands")
+]
+READERS = ("check", "describe", "datasets", "methods", "features", "tables")
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_example_of_help(example, monkeypatch):
+    program, name, *rest = shlex.split(example)
+    assert program == "crossmodal"
+    command = COMMANDS[name]
+    if hasattr(command, "commands"):
+        name, *rest = rest
+        command = command.commands[name]
+    command.make_context(name, [*rest])
+    if name in READERS:
+        monkeypatch.chdir(ROOT)
+        assert invoke(name, *rest).exit_code == 0
 
 
 @pytest.mark.parametrize("name", COMMANDS)

