@@ -83,6 +83,13 @@ def test_links_lead_somewhere(page):
         assert not anchor or anchor in anchors(target), link
 
 
+@pages
+def test_paragraphs_have_at_most_120_words(page):
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    for paragraph in re.split(r"\n\s*\n|\n(?=- )", text):
+        assert paragraph.startswith("|") or len(paragraph.split()) <= 120, paragraph[:80]
+
+
 def test_the_table_of_contents_names_every_page():
     linked = set(LINK.findall((ROOT / "docs/README.md").read_text()))
     assert {page.name for page in (ROOT / "docs").glob("*.md")} - {"README.md"} <= linked
