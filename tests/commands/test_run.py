@@ -1,6 +1,7 @@
 import os
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -49,3 +50,47 @@ def test_without_snakemake_it_says_what_to_install(called, monkeypatch):
     monkeypatch.setattr(run, "find_spec", lambda name: None)
     with pytest.raises(CrossmodalError, match=r"pip install \"crossmodal-retrieval\[workflow\]\""):
         run.run([TABLE])
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """An overlay in an empty folder, beside a file of another program."""
+    monkeypatch.chdir(tmp_path)
+    Path("holiday.yaml").write_text(
+        "experiments:\n"
+        "  holiday: {dataset: scenes, views: {image: lite0_fc7, text: bow_item},\n"
+        "    relevance: labels, rows: {cca: {}}}\n"
+        "tables:\n  holiday: {title: Mine, experiments: holiday, metrics: mAP}\n"
+    )
+    Path("compose.yaml").write_text("services: []\n")
+    os.utime("holiday.yaml", (1, 1))
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_own_table_without_arguments(own, monkeypatch, capsys, code):
+    def make(command, check):
+        assert command[5:] == [
+            TABLE,
+            "results/examples/holiday_cca.html",
+            *("--cores", "all", "--configfile", "holiday.yaml"),
+        ]
+        path = Path(TABLE)
+        path.parent.mkdir(parents=True)
+        path.write_text("## Mine\n")
+        return SimpleNamespace(returncode=code)
+
+    monkeypatch.setattr(run.subprocess, "run", make)
+    if code:
+        with pytest.raises(SystemExit, match="1"):
+            run.run([])
+    else:
+        run.run([])
+    printed = capsys.readouterr().out
+    assert ("## Mine" in printed) != code
+    assert ("crossmodal serve models/holiday_cca/seed0" in printed) != code
+
+
+def test_without_own_table_it_says_what_to_do(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CrossmodalError, match=r"run `crossmodal init FOLDER` first"):
+        run.run([])

@@ -154,17 +154,21 @@ def describe(
 )
 def run(
     arguments: Annotated[
-        list[str], typer.Argument(help="Files to make, and options of Snakemake as `--cores 8`.")
-    ],
+        list[str] | None,
+        typer.Argument(help="Files to make, and options of Snakemake as `--cores 8`."),
+    ] = None,
 ) -> None:
     """Make files with Snakemake, in any folder, for example results/tables/all.md.
 
-    Without a params.yaml in the folder, the one that comes with the package is used. Without
-    `--configfile`, <name>.yaml is laid over it where results/tables/<name>.md is asked for.
+    Alone, make and print the table that `crossmodal init` set up last, and
+    pages of its good and bad searches.
+
+    Without a params.yaml in the folder, that of the package is used. Without
+    `--configfile`, <name>.yaml is laid over it for results/tables/<name>.md.
     """
     from crossmodal.commands.run import run as run_
 
-    run_(arguments)
+    run_(arguments or [])
 
 
 @app.command(
