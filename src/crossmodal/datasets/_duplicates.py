@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from crossmodal.io.progress import track
 from crossmodal.vectors import unit_rows
 
 if TYPE_CHECKING:
@@ -96,7 +97,8 @@ class Looks:
 
     def pairs(self) -> Iterator[tuple[int, int]]:
         """Yield pairs of rows that are nearly equal."""
-        for start in range(0, len(self.shades), ROWS):
+        starts = range(0, len(self.shades), ROWS)
+        for start in track(starts, len(starts), "compare the pictures"):
             near = self.shades[start : start + ROWS] @ self.shades.T >= NEAR
             near = np.triu(near, start + 1)
             first, second = (np.flatnonzero(near.any(axis=axis)) for axis in (1, 0))

@@ -50,7 +50,10 @@ def scorer(queries: Rows, gallery: Rows, scoring: Scoring) -> ScoreRows:
 
     def score_rows(rows: slice) -> np.ndarray:
         asked = prepare(queries[rows])
-        return np.concatenate([compare(asked, prepare(gallery[part])) for part in parts], axis=1)
+        scores = np.empty((len(asked), gallery.shape[0]), _type_of(asked))
+        for part in parts:
+            scores[:, part] = compare(asked, prepare(gallery[part]))
+        return scores
 
     return score_rows
 
@@ -71,6 +74,11 @@ def _words(rows: np.ndarray) -> np.ndarray:
         rows = np.packbits(rows > 0, axis=1)
     padded = np.pad(rows, ((0, 0), (0, -rows.shape[1] % 8)))
     return np.ascontiguousarray(padded).view(np.uint64)
+
+
+def _type_of(rows: np.ndarray) -> np.dtype:
+    """Return the type of scores: float64 of such embeddings, otherwise float32."""
+    return np.dtype(np.float64 if rows.dtype == np.float64 else np.float32)
 
 
 def _product(queries: np.ndarray, gallery: np.ndarray) -> np.ndarray:
