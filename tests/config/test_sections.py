@@ -71,3 +71,21 @@ def test_a_fit_depends_on_nothing_but_its_own_keys():
         ("tables/wiki/metrics", ["R@1"]),
     ]:
         assert params.parse(changed(path, value)).fit("wiki_cca") == before
+
+
+def test_embeddings_of_others_are_features_that_are_frozen():
+    config = yaml.safe_load(VALID)
+    config["methods"]["frozen"] = {"label": "Frozen"}
+    files = {"image": {"file": "i.npy", "ids": "i.csv"}, "text": {"file": "t.npy", "ids": "order"}}
+    config["experiments"]["clip"] = config["experiments"]["wiki_cca"] | {"embeddings": files}
+    for key in ("views", "method", "options", "search", "grid", "published", "label"):
+        config["experiments"]["clip"].pop(key, None)
+    read = params.parse(config)
+    clip = read.experiments["clip"]
+    assert (clip.row(), clip.method) == ("clip", "frozen")
+    assert clip.views == {"image": "clip_image_embeddings", "text": "clip_text_embeddings"}
+    assert read.feature_of(clip.views["text"]).files == ("t.npy",)
+    assert read.plugin("features", clip.views["image"])["options"]["modality"] == "image"
+    assert not read.experiments["wiki_cca"].embeddings
+    config["features"]["clip_text_embeddings"] = {"plugin": "lda"}
+    assert "'clip_text_embeddings' is a feature already" in message(config)

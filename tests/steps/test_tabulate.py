@@ -149,3 +149,14 @@ def test_figures_have_the_names_of_what_they_show(run_toy, tmp_path):
     assert "![mAP by margin](../figures/sweep.svg)" in shown
     assert "![Margins by epoch: CCA](../figures/margins/toy.svg)" in shown
     assert "![Learning curves: Toy](../figures/toy/learning.svg)" in shown
+
+
+def test_rows_of_embeddings_computed_elsewhere_are_marked(run_toy, tmp_path):
+    run = run_toy()
+    files = {m: {"file": f"{m}.npy", "ids": "order"} for m in ("image", "text")}
+    for embeddings in ({}, files):
+        spec = SPEC | {"experiments": {"toy": EXPERIMENT | {"embeddings": embeddings}}}
+        make(spec, tmp_path / "a.md", tmp_path / "a.csv", [run.metrics])
+        text = (tmp_path / "a.md").read_text(encoding="utf-8")
+        said = "‡ embeddings computed elsewhere; nothing was fitted here."
+        assert ("| CCA ‡ | 1 (deterministic) |" in text) == (said in text) == bool(embeddings)

@@ -25,6 +25,11 @@ class Common(Strict):
     views: dict[Modality, str] = Field(
         {}, description="Modality -> key of `features`; the first two are retrieved, both ways."
     )
+    embeddings: dict[Modality, Options] = Field(
+        {},
+        description="Modality -> options of the feature `array`: embeddings that another program "
+        "computed, scored by their cosine, in place of views and method; tables mark the row.",
+    )
     relevance: Relevance = Field(
         "category",
         description="What is relevant: the same 'category', or any of the 'labels' in common.",

@@ -76,7 +76,7 @@ class Sections(Strict):
         named: dict[str, list[str]] = {}
         for group, members in expand(self.groups).items():
             for name, layers in members.items():
-                spec = self._experiment(layers)
+                spec = self._experiment(name, layers)
                 names = [member_name(name, chosen) for chosen in combinations(spec.grid)]
                 if twice := [m for m in names if m in self._experiments or names.count(m) > 1]:
                     raise CrossmodalError(
@@ -94,9 +94,14 @@ class Sections(Strict):
             entry.experiments = [m for name in entry.experiments for m in named.get(name, [name])]
         return self
 
-    def _experiment(self, layers: Layers) -> Experiment:
+    def _experiment(self, name: str, layers: Layers) -> Experiment:
         """Return an experiment from its layers of settings."""
         settings = merged(layers)
+        if settings.get("embeddings"):
+            row = layers[-1][0].split(".")[-1]
+            label = row if settings["label"] == "{method}" else settings["label"]
+            own = self._views_of(name, settings["embeddings"])
+            settings |= {"views": own, "method": "frozen", "label": label}
         views = {m: self.features.get(name, {}) for m, name in settings.get("views", {}).items()}
         labels = {m: str(entry.get("label", settings["views"][m])) for m, entry in views.items()}
         method = self.methods.get(settings.get("method", ""), {})
@@ -111,6 +116,16 @@ class Sections(Strict):
             return Experiment.model_validate(settings)
         except ValidationError as error:
             raise CrossmodalError(plugins.explain(error, Experiment, layers[-1][0])) from None
+
+    def _views_of(self, experiment: str, embeddings: dict[str, Options]) -> dict[str, str]:
+        """Return views of embeddings that another program computed: features of their own."""
+        views = {modality: f"{experiment}_{modality}_embeddings" for modality in embeddings}
+        for modality, options in embeddings.items():
+            if views[modality] in self.features:
+                where = f"params.yaml: experiments.{experiment}.embeddings.{modality}"
+                raise CrossmodalError(f"{where}: {views[modality]!r} is a feature already")
+            self.features[views[modality]] = {"plugin": "array", "modality": modality, **options}
+        return views
 
     def layers_of(self, experiment: str) -> Layers:
         """Return the layers of settings of an experiment, each with its address."""

@@ -38,6 +38,8 @@ def tabulate(spec: TabulateSpec, output: Path, numbers: Path, paths: list[Path])
     draws = {name: own for name, own in draws.items() if len(own) == len(runs[name])}
     rows = make_rows(table, experiments, runs, spec.deterministic, draws)
     rows = [replace(r, label=f"{r.label} †") if r.experiment in spec.earlier else r for r in rows]
+    elsewhere = {name for name, experiment in experiments.items() if experiment.embeddings}
+    rows = [replace(r, label=f"{r.label} ‡") if r.experiment in elsewhere else r for r in rows]
     write_csv(numbers, COLUMNS, to_csv(output.stem, rows))
     write_text(numbers.with_suffix(".tex"), to_latex(output.stem, table, rows))
     failed = {experiments[n].row(): why for n, why in spec.failed.items()}
@@ -46,6 +48,7 @@ def tabulate(spec: TabulateSpec, output: Path, numbers: Path, paths: list[Path])
     remarks = [*spec.departures, *data_remarks(experiments, runs), *_missing(failed)]
     remarks += chance(table, experiments, runs)
     remarks += ["† fitted by code that has changed since."] if spec.earlier else []
+    remarks += ["‡ embeddings computed elsewhere; nothing was fitted here."] if elsewhere else []
     write_text(output, to_markdown(table, rows, [*remarks, *notes(rows)], figures))
 
 
