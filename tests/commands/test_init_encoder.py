@@ -16,21 +16,8 @@ from crossmodal.config import params
 from crossmodal.data.prepared import Prepared
 from crossmodal.errors import CrossmodalError
 from crossmodal.models.embedding_file import read_embeddings
-from crossmodal.reporting.run_metrics import read_metrics
-from crossmodal.steps.embed import embed
-from crossmodal.steps.evaluate import evaluate
-from crossmodal.steps.extract import extract
-from crossmodal.steps.prepare import prepare
-from crossmodal.steps.train import train
-from crossmodal.steps.weights import weights as fetch_weights
 from crossmodal.vectors import unit_rows
-from crossmodal.workflow.specs import (
-    EmbedSpec,
-    EvaluateSpec,
-    ExtractSpec,
-    PrepareSpec,
-    TrainSpec,
-)
+from tests.commands.own_runs import run
 from tests.project_params import PATH
 
 pytest.importorskip("open_clip")
@@ -106,29 +93,6 @@ def photographs(labels):
         path.with_suffix(".txt").write_text(f"dog number {number} runs", encoding="utf-8")
 
 
-def run(found, name):
-    """Run the jobs of an experiment; its metrics."""
-    spec, folders = found.experiments[name], [Path("prepared"), Path("features")]
-    entry = found.plugin("datasets", spec.dataset)
-    if not folders[0].exists():
-        prepare(PrepareSpec(**entry), Path("raw"), folders[0])
-    for feature in spec.views.values():
-        weights, output = found.feature_of(feature).weights, Path(f"features/{feature}.h5")
-        if not Path("weights", weights).exists():
-            fetch_weights(Path("weights", weights))
-        if not output.exists():
-            extract(
-                ExtractSpec(**found.plugin("features", feature)), output, *folders, Path("weights")
-            )
-    fit, model = found.fit(name), Path("models", name, "seed0", "model.safetensors")
-    fitted = {"views": dict(spec.views), "relevance": spec.relevance}
-    options = {"plugin": fit.plugin, "options": fit.options, "search": fit.search}
-    train(TrainSpec(**options, **fitted), model, *folders, Path("weights"), seed=0)
-    embed(EmbedSpec(**fitted), Path(f"{name}.h5"), *folders, model)
-    evaluate(EvaluateSpec(), Path(f"{name}.json"), Path(f"{name}.h5"), seed=0)
-    return read_metrics(Path(f"{name}.json"))
-
-
 def test_the_frozen_encoder_is_a_row_beside_what_is_learnt(hub, capsys):
     photographs(["sea", "alps"])
     init(Path("holiday"), None, False, PATH, REPOSITORY)
@@ -142,7 +106,7 @@ def test_the_frozen_encoder_is_a_row_beside_what_is_learnt(hub, capsys):
     assert labels == ["tiny-model, frozen", *learnt]
     measured = {name: run(found, name)["test"] for name in shown[2:5]}
     assert [*measured] == [f"holiday_encoder_{method}" for method in ("frozen", "cca", "ridge")]
-    vectors, embedded = of_open_clip(hub), read_embeddings(Path(f"{shown[2]}.h5"))
+    vectors, embedded = of_open_clip(hub), read_embeddings(Path("embeddings", shown[2], "seed0.h5"))
     for modality, rows in vectors.items():
         np.testing.assert_allclose(embedded.splits["test"][modality].embeddings, rows, atol=1e-5)
     scores = vectors["text"] @ vectors["image"].T
@@ -154,7 +118,7 @@ def test_the_frozen_encoder_is_a_row_beside_what_is_learnt(hub, capsys):
 @torch.inference_mode()
 def of_open_clip(model):
     """Vectors of the test items, by open_clip itself."""
-    items = Prepared("prepared").split("test")
+    items = Prepared("data/prepared/holiday").split("test")
     numbers = [int(item.id.split()[-1]) for item in items]
     squashed = [picture(n).resize((32, 32), Image.Resampling.BICUBIC) for n in numbers]
     pixels = (np.stack(squashed) / 255 - PREPARED["mean"]) / PREPARED["std"]

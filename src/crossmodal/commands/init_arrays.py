@@ -203,7 +203,9 @@ def _overlay(
         features="".join(_feature(name, m, array) for m, array in arrays.items()),
         views=", ".join(f"{m}: {views[m]}" for m in (first, second)),
         relevance="labels" if any(";" in label for label in labels) else "category",
-        rows=rows_on_vectors("As they are" if in_one_space else "", bool(labels), network=True),
+        rows=rows_on_vectors(
+            "As they are" if in_one_space else "", bool(labels), network=True, width=min(widths)
+        ),
         title=quoted(name.replace("_", " ")),
         metrics="'mAP, R@10'" if labels else "'R@1, R@10, MedR'",
     )

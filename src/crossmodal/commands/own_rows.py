@@ -1,8 +1,9 @@
 """Rows of a table on vectors: the vectors as they are, and methods that learn from them."""
 
+DIMS = (16, 64, 256)  # of CCA
 # options are chosen by the validation items
 LEARNT = """\
-      cca: {{search: {{dims: [16, 64, 256], ridge: [0.01, 0.1, 1.0]}}}}
+      cca: {{search: {{dims: {dims}, ridge: [0.01, 0.1, 1.0]}}}}
       ridge: {{label: {ridge}, search: {{penalty: [0.01, 0.1, 1.0], whitening: [0.0, 0.5]}}}}
 """
 NETWORK = """\
@@ -14,7 +15,11 @@ SAM = """\
 
 
 def rows_on_vectors(
-    frozen: str, is_labelled: bool, ridge: str = "Ridge", network: bool = False
+    frozen: str,
+    is_labelled: bool,
+    ridge: str = "Ridge",
+    network: bool = False,
+    width: int = DIMS[-1],
 ) -> str:
     """Return the rows of an experiment as YAML.
 
@@ -23,7 +28,13 @@ def rows_on_vectors(
         is_labelled: Whether items have labels, of which SAM learns.
         ridge: Label of the ridge, which has another one elsewhere.
         network: Whether the embedding network is among the methods.
+        width: Columns of the narrower view, of which CCA can have no more dimensions.
     """
     reference = f"      frozen: {{label: {frozen}}}  # nothing is learnt\n" if frozen else ""
-    parts = [LEARNT.format(ridge=ridge), NETWORK if network else "", SAM if is_labelled else ""]
+    dims = [n for n in DIMS if n <= width] or [width]
+    parts = [
+        LEARNT.format(ridge=ridge, dims=dims),
+        NETWORK if network else "",
+        SAM if is_labelled else "",
+    ]
     return "".join([reference, *parts])

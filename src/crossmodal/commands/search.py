@@ -73,7 +73,7 @@ def search(
     if as_json:
         print(json.dumps([asdict(result) for result in results], indent=2, ensure_ascii=False))
     else:
-        title = f"{searcher.name}: best items by {modality}"
+        title = f"{searcher.name}: best items by {kind}"
         print_table(title, COLUMNS, map(_row, results))
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import yaml
 from PIL import Image
 
+import crossmodal
 from crossmodal.commands.init import has_encoder
 from tests.project_params import CONTENT
 
@@ -16,7 +17,7 @@ ROOT = Path(__file__).parents[3]
 ITEMS = re.compile(r"`holiday/items.csv`:\n\n```csv\n(.*?)```", re.DOTALL)
 HOLIDAY = re.compile(r"```yaml\n(datasets:\n  holiday:.*?)```", re.DOTALL)
 COMMANDS = re.compile(r"```sh\ncrossmodal (init holiday)\nsnakemake --cores 8 (.*)\n```")
-LOADED = re.compile(r"```python\n(import crossmodal\n.*?)```", re.DOTALL)
+LOADED = re.compile(r"`(crossmodal\.load\(.*?\))` embeds")
 EXAMPLE = re.compile(r"`(plugins/\S+\.py)`:\n\n```python\n(.*?)```", re.DOTALL)
 WORDS = ["sea", "sand", "hill", "snow", "tree", "road", "lake", "boat", "bird", "rain", "wind"]
 COLOURS = {"red": (200, 40, 40), "green": (40, 200, 40), "blue": (40, 40, 200)}
@@ -81,8 +82,8 @@ def write_holiday(folder, header_and_rows):
 
 
 def test_your_own_data_work_as_the_readme_says(fresh, monkeypatch):
-    readme = (ROOT / "README.md").read_text()
-    (items,), (holiday,) = ITEMS.findall(readme), HOLIDAY.findall(readme)
+    readme, page = (ROOT / "README.md").read_text(), (ROOT / "docs/extend.md").read_text()
+    (items,), (holiday,) = ITEMS.findall(readme), HOLIDAY.findall(page)
     ((init, target),), (loaded,) = COMMANDS.findall(readme), LOADED.findall(readme)
     write_holiday(fresh.folder / "holiday", items)
     fresh.write_params(CONTENT | {"seeds": 1})
@@ -99,9 +100,9 @@ def test_your_own_data_work_as_the_readme_says(fresh, monkeypatch):
     assert 0 < float(reproduced["CCA", "average", "mAP"]) <= 1
     Image.new("RGB", (32, 32)).save(fresh.folder / "new.jpg")
     monkeypatch.chdir(fresh.folder)
-    names = {}
-    exec(loaded, names)
-    assert names["scores"].shape == (1, 1)
+    model = eval(loaded, {"crossmodal": crossmodal})
+    images, texts = model.embed(images=["new.jpg"]), model.embed(texts=["a red ball"])
+    assert model.score(texts, images, direction=("text", "image")).shape == (1, 1)
     assert "Nothing to be done" in fresh.run(*target)
     Image.new("RGB", (32, 32)).save(fresh.folder / "holiday/photos/alps3.jpg")
     assert "rule prepare:" in fresh.run(*target, "--dry-run")
