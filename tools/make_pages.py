@@ -3,6 +3,7 @@
 MkDocs runs it, by `make docs`; see mkdocs.yml.
 """
 
+import inspect
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,9 @@ PAGES = {
     "index.md": "README.md",
     "CHANGELOG.md": "CHANGELOG.md",
     "CONTRIBUTING.md": "CONTRIBUTING.md",
+    "SECURITY.md": "SECURITY.md",
+    "CODE_OF_CONDUCT.md": "CODE_OF_CONDUCT.md",
+    "config.md": "config/README.md",
 }
 FILES = ("LICENSE", "CITATION.cff")
 KINDS = {
@@ -36,7 +40,8 @@ def main() -> None:
     moved = {f"../{file}": page for page, file in PAGES.items()}
     for page, file in PAGES.items():
         text = (ROOT / file).read_text().replace("](docs/README.md", "](workflow.md")
-        write(page, renamed(text.replace("](docs/", "]("), {"README.md": "index.md"}))
+        text = text.replace("](docs/", "](").replace("](../docs/", "](")
+        write(page, renamed(text, {"README.md": "index.md"}))
     for path in sorted((ROOT / "docs").glob("*.md")):
         if path.name != "README.md":
             write(path.name, renamed(path.read_text(), moved))
@@ -78,8 +83,10 @@ def reference(kind: str, introduction: str) -> Iterator[str]:
 
 
 def paragraphs(plugin: type) -> str:
-    """A docstring without its indentation."""
-    return re.sub(r"\n +", "\n", plugin.__doc__ or "").strip()
+    """A docstring without its indentation; its example is in a block."""
+    text, _, example = inspect.cleandoc(plugin.__doc__ or "").partition("\nExample:\n")
+    text = re.sub(r"\n +", "\n", text).strip()
+    return f"{text}\n\n```python\n{inspect.cleandoc(example)}\n```" if example else text
 
 
 def interface() -> Iterator[str]:

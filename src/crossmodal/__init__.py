@@ -3,6 +3,7 @@
 `crossmodal.load(folder)` loads a fitted model; see `crossmodal.models.model.load`.
 `crossmodal.evaluate(queries, gallery, relevance)` evaluates embeddings, codes or scores of any
 origin; see `crossmodal.metrics.evaluation.evaluate`.
+`from crossmodal.methods import CCA` is a method on arrays; see `crossmodal.models.estimators`.
 """
 
 from typing import TYPE_CHECKING

@@ -38,7 +38,18 @@ BETAS = (0.5, 0.999)  # of Adam
 
 
 class ACMR(SingleStageMethod):
-    """Tanh networks, a label classifier and a modality classifier."""
+    """Tanh networks, a label classifier and a modality classifier.
+
+    Example:
+        >>> from sklearn.datasets import load_iris
+        >>> from crossmodal.methods import ACMR
+        >>> flowers, species = load_iris(return_X_y=True)
+        >>> sepals, petals = flowers[:, :2], flowers[:, 2:]
+        >>> hidden = {"image": [8], "text": [8]}
+        >>> acmr = ACMR(dims=4, hidden=hidden, epochs=2).fit(sepals, petals, species)
+        >>> acmr.similarity(sepals, petals).shape
+        (150, 150)
+    """
 
     supervised = True
 

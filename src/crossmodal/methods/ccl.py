@@ -38,7 +38,20 @@ SMALLEST = 1e-8  # lower bound of squared distances
 
 
 class CCL(StandardisedMethod):
-    """Coarse-grained CCL."""
+    """Coarse-grained CCL.
+
+    Example:
+        >>> from sklearn.datasets import load_iris
+        >>> from crossmodal.methods import CCL
+        >>> flowers, species = load_iris(return_X_y=True)
+        >>> sepals, petals = flowers[:, :2], flowers[:, 2:]
+        >>> layers = {"image": [4], "text": [4]}
+        >>> sizes = dict(dims=4, pretrained=layers, correspondence=4, classifier=[4])
+        >>> steps = dict(pretraining_steps=2, correspondence_steps=2, classifier_steps=2, steps=2)
+        >>> ccl = CCL(**sizes, **steps).fit(sepals, petals, species)
+        >>> ccl.similarity(sepals, petals).shape
+        (150, 150)
+    """
 
     supervised = True
 

@@ -18,7 +18,17 @@ from crossmodal.methods._linear.projection import ProjectionOptions, ScaledProje
 
 
 class CFA(ScaledProjection):
-    """Singular vectors of the cross-covariance; they depend on the scaling of the features."""
+    """Singular vectors of the cross-covariance; they depend on the scaling of the features.
+
+    Example:
+        >>> from sklearn.datasets import load_iris
+        >>> from crossmodal.methods import CFA
+        >>> flowers, species = load_iris(return_X_y=True)
+        >>> sepals, petals = flowers[:, :2], flowers[:, 2:]
+        >>> cfa = CFA(dims=2).fit(sepals, petals, species)
+        >>> cfa.score(sepals, petals, species) > 0.4
+        True
+    """
 
     random = False
     Options = ProjectionOptions

@@ -34,7 +34,20 @@ from crossmodal.plugin import Count
 
 
 class CMDN(StandardisedMethod):
-    """CMDN with denoising autoencoders in place of deep belief networks."""
+    """CMDN with denoising autoencoders in place of deep belief networks.
+
+    Example:
+        >>> from sklearn.datasets import load_iris
+        >>> from crossmodal.methods import CMDN
+        >>> flowers, species = load_iris(return_X_y=True)
+        >>> sepals, petals = flowers[:, :2], flowers[:, 2:]
+        >>> layers = {"image": [4, 4], "text": [4, 4]}
+        >>> sizes = dict(intra=[4, 4], inter=layers, joint=4, fused=4, classifier=[4], bimodal=[4])
+        >>> steps = dict(pretraining_steps=2, classifier_steps=2, steps=2)
+        >>> cmdn = CMDN(**sizes, **steps).fit(sepals, petals, species)
+        >>> cmdn.similarity(sepals, petals).shape
+        (150, 150)
+    """
 
     supervised = True
 

@@ -18,7 +18,17 @@ from crossmodal.plugin import Count
 
 
 class CMOLRS(Bidirectional):
-    """Each step is one of LORETA-1."""
+    """Each step is one of LORETA-1.
+
+    Example:
+        >>> from sklearn.datasets import load_iris
+        >>> from crossmodal.methods import CMOLRS
+        >>> flowers, species = load_iris(return_X_y=True)
+        >>> sepals, petals = flowers[:, :2], flowers[:, 2:]
+        >>> cmolrs = CMOLRS(rank=2, triplets=500).fit(sepals, petals, species)
+        >>> cmolrs.similarity(sepals, petals).shape
+        (150, 150)
+    """
 
     class Options(Bidirectional.Options):
         rank: Count = Field(

@@ -23,7 +23,19 @@ from crossmodal.plugin import Count
 
 
 class CorrAE(StandardisedMethod):
-    """Corr-AE; `pretrained: {}` is no pretraining."""
+    """Corr-AE; `pretrained: {}` is no pretraining.
+
+    Example:
+        >>> from sklearn.datasets import load_iris
+        >>> from crossmodal.methods import CorrAE
+        >>> flowers, species = load_iris(return_X_y=True)
+        >>> sepals, petals = flowers[:, :2], flowers[:, 2:]
+        >>> sizes = dict(dims=4, pretrained={"image": [4, 4], "text": [4, 4]})
+        >>> steps = dict(pretraining_steps=2, steps=2)
+        >>> coder = CorrAE(**sizes, **steps).fit(sepals, petals, species)
+        >>> coder.similarity(sepals, petals).shape
+        (150, 150)
+    """
 
     supervised = False
 

@@ -29,7 +29,17 @@ from crossmodal.plugin import Count, NotNegative
 
 
 class DCCA(SingleStageMethod):
-    """Deep CCA on mini-batches; without hidden layers it is linear."""
+    """Deep CCA on mini-batches; without hidden layers it is linear.
+
+    Example:
+        >>> from sklearn.datasets import load_iris
+        >>> from crossmodal.methods import DCCA
+        >>> flowers, species = load_iris(return_X_y=True)
+        >>> sepals, petals = flowers[:, :2], flowers[:, 2:]
+        >>> dcca = DCCA(dims=2, hidden=[8], epochs=2).fit(sepals, petals, species)
+        >>> dcca.similarity(sepals, petals).shape
+        (150, 150)
+    """
 
     supervised = False
 

@@ -24,7 +24,17 @@ from crossmodal.vectors import inner_product
 
 
 class DeepSM(SingleStageMethod):
-    """Two independent classifiers."""
+    """Two independent classifiers.
+
+    Example:
+        >>> from sklearn.datasets import load_iris
+        >>> from crossmodal.methods import DeepSM
+        >>> flowers, species = load_iris(return_X_y=True)
+        >>> sepals, petals = flowers[:, :2], flowers[:, 2:]
+        >>> deep = DeepSM(hidden={"image": [], "text": []}, epochs=2).fit(sepals, petals, species)
+        >>> deep.similarity(sepals, petals).shape
+        (150, 150)
+    """
 
     supervised = True
 

@@ -34,7 +34,17 @@ Batch = tuple[np.ndarray, np.ndarray]
 
 
 class EmbeddingNetwork(GradientMethod[Batch]):
-    """Two branches and a ranking loss with neighbours."""
+    """Two branches and a ranking loss with neighbours.
+
+    Example:
+        >>> from sklearn.datasets import load_iris
+        >>> from crossmodal.methods import EmbeddingNetwork
+        >>> flowers, species = load_iris(return_X_y=True)
+        >>> sepals, petals = flowers[:, :2], flowers[:, 2:]
+        >>> network = EmbeddingNetwork(dims=4, hidden=8, epochs=2).fit(sepals, petals, species)
+        >>> network.similarity(sepals, petals).shape
+        (150, 150)
+    """
 
     class Options(Strict):
         """Options of the branches, the loss and its training."""

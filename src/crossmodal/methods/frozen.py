@@ -12,7 +12,17 @@ from crossmodal.learning.method import Method, Run
 
 
 class Frozen(Method):
-    """The vectors as they are."""
+    """The vectors as they are.
+
+    Example:
+        >>> from sklearn.datasets import load_iris
+        >>> from crossmodal.methods import Frozen
+        >>> flowers, species = load_iris(return_X_y=True)
+        >>> sepals, petals = flowers[:, :2], flowers[:, 2:]
+        >>> frozen = Frozen().fit(sepals, petals, species)
+        >>> frozen.score(sepals, petals, species) > 0.4
+        True
+    """
 
     task = "instance"
     random = False

@@ -16,7 +16,17 @@ from crossmodal.methods._online.full_rank import FullRank
 
 
 class FullSGD(Bidirectional):
-    """Each step adds a matrix of rank one."""
+    """Each step adds a matrix of rank one.
+
+    Example:
+        >>> from sklearn.datasets import load_iris
+        >>> from crossmodal.methods import FullSGD
+        >>> flowers, species = load_iris(return_X_y=True)
+        >>> sepals, petals = flowers[:, :2], flowers[:, 2:]
+        >>> sgd = FullSGD(triplets=500).fit(sepals, petals, species)
+        >>> sgd.similarity(sepals, petals).shape
+        (150, 150)
+    """
 
     def start(self, widths: tuple[int, int], rng: np.random.Generator) -> FullRank:
         """Start at W = 0."""

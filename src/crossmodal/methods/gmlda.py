@@ -29,7 +29,17 @@ CLASSES = "classes"
 
 
 class GMLDA(Projection):
-    """GMLDA in closed form, on one label per labelled item, drawn if it has several."""
+    """GMLDA in closed form, on one label per labelled item, drawn if it has several.
+
+    Example:
+        >>> from sklearn.datasets import load_iris
+        >>> from crossmodal.methods import GMLDA
+        >>> flowers, species = load_iris(return_X_y=True)
+        >>> sepals, petals = flowers[:, :2], flowers[:, 2:]
+        >>> gmlda = GMLDA(dims=2).fit(sepals, petals, species)
+        >>> gmlda.score(sepals, petals, species) > 0.4
+        True
+    """
 
     class Options(SubspaceOptions):
         """Options of the objective."""

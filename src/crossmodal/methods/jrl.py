@@ -36,7 +36,17 @@ LABELS = "labels"
 
 
 class JRL(Projection):
-    """Inductive JRL on z-scores."""
+    """Inductive JRL on z-scores.
+
+    Example:
+        >>> from sklearn.datasets import load_iris
+        >>> from crossmodal.methods import JRL
+        >>> flowers, species = load_iris(return_X_y=True)
+        >>> sepals, petals = flowers[:, :2], flowers[:, 2:]
+        >>> jrl = JRL().fit(sepals, petals, species)
+        >>> jrl.score(sepals, petals, species) > 0.4
+        True
+    """
 
     random = False
     scaling = "zscore"

@@ -27,7 +27,17 @@ from crossmodal.plugin import Count, Positive
 
 
 class KCCA(Method):
-    """Kernel CCA; retrieval by the cosine of the variates."""
+    """Kernel CCA; retrieval by the cosine of the variates.
+
+    Example:
+        >>> from sklearn.datasets import load_iris
+        >>> from crossmodal.methods import KCCA
+        >>> flowers, species = load_iris(return_X_y=True)
+        >>> sepals, petals = flowers[:, :2], flowers[:, 2:]
+        >>> kcca = KCCA(dims=2).fit(sepals, petals, species)
+        >>> kcca.score(sepals, petals, species) > 0.4
+        True
+    """
 
     task = "category"
 

@@ -29,7 +29,17 @@ from crossmodal.methods._linear.projection import ScaledProjection
 
 
 class LGCFL(ScaledProjection):
-    """Regression to classes; the shared space has one dimension per class."""
+    """Regression to classes; the shared space has one dimension per class.
+
+    Example:
+        >>> from sklearn.datasets import load_iris
+        >>> from crossmodal.methods import LGCFL
+        >>> flowers, species = load_iris(return_X_y=True)
+        >>> sepals, petals = flowers[:, :2], flowers[:, 2:]
+        >>> lgcfl = LGCFL().fit(sepals, petals, species)
+        >>> lgcfl.score(sepals, petals, species) > 0.4
+        True
+    """
 
     random = False
 

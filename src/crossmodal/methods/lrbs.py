@@ -38,7 +38,17 @@ PAIRS_PER_BLOCK = {"cpu": 2**19, "cuda": 2**26}  # what caches hold, or what kee
 
 
 class LRBS(Method):
-    """One matrix M for both directions, by accelerated proximal gradient from M = 0."""
+    """One matrix M for both directions, by accelerated proximal gradient from M = 0.
+
+    Example:
+        >>> from sklearn.datasets import load_iris
+        >>> from crossmodal.methods import LRBS
+        >>> flowers, species = load_iris(return_X_y=True)
+        >>> sepals, petals = flowers[:, :2], flowers[:, 2:]
+        >>> lrbs = LRBS(iterations=2).fit(sepals, petals, species)
+        >>> lrbs.similarity(sepals, petals).shape
+        (150, 150)
+    """
 
     class Options(PreprocessingOptions):
         penalty: Positive = Field(

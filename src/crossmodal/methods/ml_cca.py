@@ -25,7 +25,17 @@ from crossmodal.vectors import unit_rows
 
 
 class MLCCA(CanonicalProjection):
-    """ml-CCA in closed form; with one label per item and `sigma` null it is cluster-CCA."""
+    """ml-CCA in closed form; with one label per item and `sigma` null it is cluster-CCA.
+
+    Example:
+        >>> from sklearn.datasets import load_iris
+        >>> from crossmodal.methods import MLCCA
+        >>> flowers, species = load_iris(return_X_y=True)
+        >>> sepals, petals = flowers[:, :2], flowers[:, 2:]
+        >>> cca = MLCCA(dims=2).fit(sepals, petals, species)
+        >>> cca.score(sepals, petals, species) > 0.4
+        True
+    """
 
     class Options(CanonicalProjection.Options):
         """Options of CCA and of the similarity of labels."""

@@ -36,7 +36,17 @@ STEPS_PER_THRESHOLD = 10
 
 
 class PLRanking(GradientMethod[torch.Tensor]):
-    """Two linear maps. Of an item's labels one is drawn; items without are left out."""
+    """Two linear maps. Of an item's labels one is drawn; items without are left out.
+
+    Example:
+        >>> from sklearn.datasets import load_iris
+        >>> from crossmodal.methods import PLRanking
+        >>> flowers, species = load_iris(return_X_y=True)
+        >>> sepals, petals = flowers[:, :2], flowers[:, 2:]
+        >>> ranking = PLRanking(dims=2, epochs=2).fit(sepals, petals, species)
+        >>> ranking.similarity(sepals, petals).shape
+        (150, 150)
+    """
 
     class Options(PreprocessingOptions):
         dims: Count = Field(description="Dimensions k of the shared space: columns of U and V.")

@@ -25,6 +25,15 @@ class PLS(ScaledProjection):
     """Orthogonal-score PLS from moments; the maps are those of scikit-learn's PLSCanonical.
 
     They depend on the scaling of the features.
+
+    Example:
+        >>> from sklearn.datasets import load_iris
+        >>> from crossmodal.methods import PLS
+        >>> flowers, species = load_iris(return_X_y=True)
+        >>> sepals, petals = flowers[:, :2], flowers[:, 2:]
+        >>> pls = PLS(dims=2).fit(sepals, petals, species)
+        >>> pls.score(sepals, petals, species) > 0.4
+        True
     """
 
     random = False

@@ -19,7 +19,17 @@ SMALLEST = 1e-9  # lower bound of variances in whitening, as a fraction of the l
 
 
 class Ridge(Method):
-    """Linear regression from the second view to the first, in closed form."""
+    """Linear regression from the second view to the first, in closed form.
+
+    Example:
+        >>> from sklearn.datasets import load_iris
+        >>> from crossmodal.methods import Ridge
+        >>> flowers, species = load_iris(return_X_y=True)
+        >>> sepals, petals = flowers[:, :2], flowers[:, 2:]
+        >>> ridge = Ridge().fit(sepals, petals, species)
+        >>> ridge.score(sepals, petals, species) > 0.4
+        True
+    """
 
     task = "instance"
     random = False

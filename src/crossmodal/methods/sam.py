@@ -43,6 +43,15 @@ class SAM(GradientMethod[torch.Tensor]):
     """Two projections, trained with a margin that moves from constant to adaptive.
 
     Unlabelled training items are left out.
+
+    Example:
+        >>> from sklearn.datasets import load_iris
+        >>> from crossmodal.methods import SAM
+        >>> flowers, species = load_iris(return_X_y=True)
+        >>> sepals, petals = flowers[:, :2], flowers[:, 2:]
+        >>> sam = SAM(dims=4, hidden=8, epochs=2).fit(sepals, petals, species)
+        >>> sam.similarity(sepals, petals).shape
+        (150, 150)
     """
 
     class Options(ScalingOptions):

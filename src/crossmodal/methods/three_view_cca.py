@@ -25,7 +25,17 @@ LABELS = "labels"
 
 
 class ThreeViewCCA(ScaledProjection):
-    """Three-view CCA in closed form; unlabelled items still relate image and text."""
+    """Three-view CCA in closed form; unlabelled items still relate image and text.
+
+    Example:
+        >>> from sklearn.datasets import load_iris
+        >>> from crossmodal.methods import ThreeViewCCA
+        >>> flowers, species = load_iris(return_X_y=True)
+        >>> sepals, petals = flowers[:, :2], flowers[:, 2:]
+        >>> cca = ThreeViewCCA(dims=2).fit(sepals, petals, species)
+        >>> cca.score(sepals, petals, species) > 0.4
+        True
+    """
 
     random = False
 

@@ -41,7 +41,17 @@ GAMMA = (0.95, 1.05)  # at first
 
 
 class TwoWayNet(GradientMethod[np.ndarray]):
-    """Two tied channels, whose middle layers meet."""
+    """Two tied channels, whose middle layers meet.
+
+    Example:
+        >>> from sklearn.datasets import load_iris
+        >>> from crossmodal.methods import TwoWayNet
+        >>> flowers, species = load_iris(return_X_y=True)
+        >>> sepals, petals = flowers[:, :2], flowers[:, 2:]
+        >>> network = TwoWayNet(hidden=[8, 8, 8], epochs=2).fit(sepals, petals, species)
+        >>> network.similarity(sepals, petals).shape
+        (150, 150)
+    """
 
     class Options(Strict):
         """Options of the channels, the loss and its training."""

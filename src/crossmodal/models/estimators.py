@@ -1,0 +1,212 @@
+"""Methods on arrays, in the manner of scikit-learn: `from crossmodal.methods import CCA`."""
+
+import copy
+from typing import Any, ClassVar, Self, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from crossmodal.config import plugins
+from crossmodal.config.overlays import read_files
+from crossmodal.config.sections import NAMES
+from crossmodal.config.workflow_files import folder
+from crossmodal.data.split import Split, View
+from crossmodal.errors import CrossmodalError
+from crossmodal.learning.contract import embed, score
+from crossmodal.learning.method import VECTORS, Method, Run
+from crossmodal.learning.selection import selection_score
+from crossmodal.training.gradient import GradientMethod
+
+HELD_OUT = 10  # one row of so many chooses the epoch where no validation rows are given
+MODALITIES = ("image", "text")
+
+
+class Estimator:
+    """A method of vectors, fitted on arrays instead of files.
+
+    Row i of the images and row i of the texts belong together. What `random_state` draws is the
+    same in a run of the workflow with that seed.
+
+    Args:
+        random_state: Seed of all random numbers.
+        options: Options of the method. What is not given has the default of its `Options`, else the
+            value of its entry in params.yaml.
+
+    Attributes:
+        method_: The fitted method.
+    """
+
+    plugin: ClassVar[str]
+
+    def __init__(self, *, random_state: int = 0, **options: Any) -> None:
+        self.random_state = random_state
+        self._options = _defaults(self.plugin) | options
+        self._method()  # a wrong option is an error now
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return all options, and the seed."""
+        return {"random_state": self.random_state, **self._options}
+
+    def set_params(self, **params: Any) -> Self:
+        """Change options; what was learnt is kept until `fit`."""
+        self.random_state = params.pop("random_state", self.random_state)
+        self._method(**params)
+        self._options |= params
+        return self
+
+    def fit(
+        self,
+        images: ArrayLike,
+        texts: ArrayLike,
+        labels: ArrayLike | None = None,
+        *,
+        validation: tuple[ArrayLike, ...] | None = None,
+    ) -> Self:
+        """Learn a shared space.
+
+        Args:
+            images: Vectors (n, p).
+            texts: Vectors (n, q).
+            labels: Category of each row, (n,), or which labels it has, (n, C) bool.
+            validation: Images, texts and labels that choose the epoch; without them, methods that
+                are trained in epochs hold out every tenth row. Others make no use of them.
+
+        Raises:
+            CrossmodalError: If the arrays do not suit each other or the method.
+        """
+        whole, names = _matrix(labels)
+        train = _split(images, texts, whole, names)
+        if validation is not None:
+            held_images, held_texts, *further = validation
+            matrix, _ = _matrix(*further[:1], names=names)
+            held = _split(held_images, held_texts, matrix, names)
+        elif isinstance(self._method(), GradientMethod):
+            train, held = _parted(train)
+        else:
+            held = train
+        self._names, self.method_ = names, self._method()
+        self.method_.fit(train, held, Run(seed=self.random_state, label=type(self).__name__))
+        return self
+
+    def transform(
+        self, images: ArrayLike | None = None, texts: ArrayLike | None = None
+    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+        """Return embeddings (n, k) of images, of texts, or of both."""
+        given = [(m, x) for m, x in zip(MODALITIES, (images, texts), strict=True) if x is not None]
+        if not given:
+            raise CrossmodalError("transform: give images, texts or both")
+        rows = [embed(self._fitted(), modality, _view(x)) for modality, x in given]
+        return rows[0] if len(rows) == 1 else (rows[0], rows[1])
+
+    def similarity(self, images: ArrayLike, texts: ArrayLike) -> np.ndarray:
+        """Return the score of each image for each text, (n, m), higher is better."""
+        queries, gallery = self.transform(images), self.transform(texts=texts)
+        rows = cast(np.ndarray, queries), cast(np.ndarray, gallery)
+        return score(self._fitted(), *rows, MODALITIES)
+
+    def score(self, images: ArrayLike, texts: ArrayLike, labels: ArrayLike | None = None) -> float:
+        """Return how well each finds the other, by the measure that selects options.
+
+        For methods of categories, and with labels, it is the mean of both mean average precisions,
+        in 0..1; otherwise the sum of the six recalls at 1, 5 and 10, in percent.
+        """
+        method = self._fitted()
+        matrix, names = _matrix(labels, names=self._names if labels is not None else ())
+        return float(selection_score(method, _split(images, texts, matrix, names)))
+
+    def __repr__(self) -> str:
+        """Return the call that makes an equal one."""
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in self._own().items())})"
+
+    def _own(self) -> dict[str, Any]:
+        defaults = _defaults(self.plugin) | {"random_state": 0}
+        return {k: v for k, v in self.get_params().items() if k not in defaults or v != defaults[k]}
+
+    def _method(self, **changes: Any) -> Method:
+        name, options = type(self).__name__, copy.deepcopy(self._options | changes)
+        try:
+            method = cast(Method, plugins.make("methods", self.plugin, options, name))
+        except CrossmodalError as error:
+            raise CrossmodalError(str(error).replace("params.yaml: ", "")) from None
+        if not all("vector" in method.takes.get(modality, ()) for modality in MODALITIES):
+            raise CrossmodalError(f"{name} takes more than vectors: use it in an experiment")
+        return method
+
+    def _fitted(self) -> Method:
+        if not hasattr(self, "method_"):
+            raise CrossmodalError(f"{type(self).__name__}: call `fit` first")
+        return self.method_
+
+
+def estimator(name: str) -> type[Estimator]:
+    """Return the estimator of a method, by the name of its class.
+
+    Raises:
+        AttributeError: If there is no such method of vectors.
+    """
+    for plugin in plugins.names("methods"):
+        if plugin.replace("_", "") == name.lower():
+            method = plugins.load("methods", plugin)
+            if method.takes != VECTORS:
+                raise AttributeError(f"{name} takes more than vectors: use it in an experiment")
+            about = {
+                "plugin": plugin,
+                "__doc__": method.__doc__,
+                "__module__": "crossmodal.methods",
+            }
+            return type(name, (Estimator,), about)
+    raise AttributeError(f"module 'crossmodal.methods' has no attribute {name!r}")
+
+
+def _defaults(plugin: str) -> dict[str, Any]:
+    """Return the options of a plug-in: as params.yaml has them, else their defaults."""
+    fields = plugins.load("methods", plugin).Options.model_fields
+    values = {name: f.get_default() for name, f in fields.items() if not f.is_required()}
+    entries = read_files([folder() / "params.yaml"])["methods"]
+    for name, entry in entries.items():
+        if plugin == entry.get("plugin", name) and "base" not in entry:
+            return values | {k: v for k, v in entry.items() if k not in NAMES}
+    return values
+
+
+def _view(rows: ArrayLike) -> View:
+    vectors = np.asarray(rows)
+    vectors = vectors if np.issubdtype(vectors.dtype, np.floating) else vectors.astype(np.float32)
+    if vectors.ndim != 2:
+        raise CrossmodalError(f"an array of shape {vectors.shape}; a row each is needed: (n, d)")
+    return View(vectors, np.arange(len(vectors)), [str(row) for row in range(len(vectors))], {})
+
+
+def _matrix(
+    labels: ArrayLike | None = None, *, names: tuple[str, ...] = ()
+) -> tuple[np.ndarray | None, tuple[str, ...]]:
+    """Return which labels rows have, (n, C) bool, and their names, which may be known before."""
+    if labels is None:
+        return None, names
+    values = np.asarray(labels)
+    if values.ndim == 2:
+        return values.astype(bool), tuple(map(str, range(values.shape[1])))
+    names = names or tuple(map(str, np.unique(values)))
+    return values.astype(str)[:, None] == np.array(names), names
+
+
+def _split(
+    images: ArrayLike, texts: ArrayLike, labels: np.ndarray | None, names: tuple[str, ...]
+) -> Split:
+    views = {m: _view(rows) for m, rows in zip(MODALITIES, (images, texts), strict=True)}
+    count = len(views["image"].items)
+    matrix = np.zeros((count, 0), bool) if labels is None else labels
+    if counts := {count, len(views["text"].items), len(matrix)} - {count}:
+        raise CrossmodalError(f"{count} images, but {counts.pop()} texts or labels; need as many")
+    return Split(views["image"].ids, matrix, views, names, "the arrays")
+
+
+def _parted(split: Split) -> tuple[Split, Split]:
+    """Return the rows that are learnt from, and every tenth, which chooses the epoch."""
+    held = np.arange(len(split.items)) % HELD_OUT == HELD_OUT - 1
+    both = []
+    for rows in (~held, held):
+        features = {m: np.asarray(view.features)[rows] for m, view in split.views.items()}
+        labels = split.labels[rows] if split.label_names else None
+        both.append(_split(features["image"], features["text"], labels, split.label_names))
+    return both[0], both[1]
