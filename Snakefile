@@ -22,6 +22,9 @@ for path in own_files(params_file()):
 container: "crossmodal.sif"
 
 
+report: "rules/report/workflow.rst"
+
+
 # the first rule is what is made if nothing is asked for
 rule all:
     input:

@@ -10,7 +10,13 @@ from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).parent
 # what `crossmodal run` and other workflows need, from the top of the project
-WORKFLOW = ("Snakefile", "params.yaml", "rules/*.smk", "experiments/**/*.yaml")
+WORKFLOW = (
+    "Snakefile",
+    "params.yaml",
+    "rules/*.smk",
+    "rules/report/*.rst",
+    "experiments/**/*.yaml",
+)
 WORKFLOW += ("profiles/*/config.yaml", "envs/crossmodal.yaml", "docs/deviations.md")
 TAG = re.compile(r"v(?P<version>[^-]+)-(?P<commits>\d+)-(?P<commit>g\w+)(?P<dirty>-dirty)?")
 

@@ -78,9 +78,13 @@ wildcard_constraints:
 def figure(path):
     """A figure of the report, by its kind."""
     labels = {"figure": "{drawing}"}
-    return report(path, category="Figures", subcategory=DRAWINGS.kind, labels=labels)
+    caption = "report/figure.rst"
+    return report(
+        path, caption=caption, category="Figures", subcategory=DRAWINGS.kind, labels=labels
+    )
 
 
 def table(path, kind):
     """A table of the report."""
-    return report(path, category="Tables", labels={"table": "{table}", "as": kind})
+    labels = {"table": "{table}", "as": kind}
+    return report(path, caption="report/table.rst", category="Tables", labels=labels)

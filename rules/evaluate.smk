@@ -163,9 +163,9 @@ rule claims:
             local(seen(PACKAGE / "published" / name)) for name in ("claims.yaml", "retrieval.csv")
         ],
     output:
-        page=report("results/tables/claims.md", category="Claims"),
+        page=report("results/tables/claims.md", caption="report/claims.rst", category="Claims"),
         numbers="results/tables/claims.csv",
-        figure=report("results/figures/claims.svg", category="Claims"),
+        figure=report("results/figures/claims.svg", caption="report/claims.rst", category="Claims"),
         pdf="results/figures/claims.pdf",
     log:
         "logs/evaluate/claims.log",

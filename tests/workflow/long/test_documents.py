@@ -34,6 +34,12 @@ def test_report_is_one_offline_page_with_all_results(finished, tmp_path):
         assert f'"{name}"' in text
     for category in ("Tables", "Figures", "Learning curves", "Precision-scope curves"):
         assert f'"{category}"' in text
+    for caption in (
+        "published next to reproduced numbers",
+        "a PDF lies beside it",
+        "Holm-corrected",
+    ):
+        assert caption in text
     markup = re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL)
     assert not RESOURCE.search(markup)
 
