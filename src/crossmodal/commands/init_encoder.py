@@ -55,8 +55,8 @@ def _of_open_clip(name: str) -> Model:
     architecture, _, tag = name.partition(":")
     tags = open_clip.list_pretrained_tags_by_model(architecture)
     if not tags:
-        known = unknown(architecture, {*USUAL, *open_clip.list_models()})
-        raise CrossmodalError(f"--encoder {name}: {known}; or give ORG/NAME of the hub")
+        answer = unknown(architecture, {*USUAL, *open_clip.list_models()})
+        raise CrossmodalError(f"--encoder {name}: {answer}; or give ORG/NAME of the hub")
     for each in [tag] if tag else tags:
         source = open_clip.get_pretrained_cfg(architecture, each) or {}
         if repository := source.get("hf_hub", "").strip("/"):
