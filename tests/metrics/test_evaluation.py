@@ -192,7 +192,7 @@ def test_intervals_are_those_of_a_bootstrap_over_items(rng):
     assert evaluate(scores, relevance=(items, np.arange(10)), draws=0).intervals == {}
 
 
-def test_queries_without_a_relevant_document_count_as_nothing_found(graded):
+def test_queries_without_relevant_documents_find_nothing(graded):
     scores, grades = graded
     grades[:5] = 0
     found = evaluate(scores, relevance=grades)

@@ -61,16 +61,16 @@ def looks(places: Mapping[str, int]) -> dict[str, Look]:
     if len(set(places.values())) == 1:
         places = {name: number for number, name in enumerate(places)}
     count: dict[int, int] = {}
-    made = {}
+    looks = {}
     for name, place in places.items():
         variant = count[place] = count.get(place, -1) + 1
-        made[name] = Look(
+        looks[name] = Look(
             COLOURS[place % len(COLOURS)],
             MARKERS[place // len(COLOURS) % len(MARKERS)],
             DASHES[variant % len(DASHES)],
             variant < len(DASHES),
         )
-    return made
+    return looks
 
 
 def width_of(figure: Figure) -> int:
