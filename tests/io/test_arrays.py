@@ -225,6 +225,11 @@ def test_arrays_of_other_files_are_not_read(tmp_path):
         ("a.npy", lambda p: np.save(p, ROWS.astype(complex)), "complex128 of shape"),
         ("a.npy", lambda p: np.save(p, ROWS[:, :0]), "has 0 columns"),
         ("a.npy", lambda p: p.write_bytes(b""), "cannot be read"),
+        (
+            "a.npy",
+            lambda p: p.write_bytes(header((2, 2)).replace(b"}", b"[")),
+            "its header is no description of an array",
+        ),
         ("a.npz", lambda p: np.savez(p, a=ROWS, b=ROWS), r"`name`; it has: a \(11, 5\), b"),
         ("a.npz", lambda p: p.write_bytes(b"PK\3\4"), "cannot be read: File is not a zip"),
         ("a.mat", lambda p: p.write_bytes(b"x" * 200), "cannot be read"),

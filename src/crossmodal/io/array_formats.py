@@ -7,6 +7,7 @@ import struct
 import zipfile
 from functools import partial
 from pathlib import Path
+from tokenize import TokenError
 from typing import IO
 
 import h5py
@@ -89,7 +90,10 @@ def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
     version = npy.read_magic(stream)
     if version not in HEADERS:
         raise ValueError(f"version {version} of NumPy's format is not read")
-    return HEADERS[version](stream)
+    try:
+        return HEADERS[version](stream)
+    except (TokenError, SyntaxError) as error:
+        raise ValueError(f"its header is no description of an array: {error}") from error
 
 
 def _check_size(size: int, shape: tuple[int, ...], dtype: np.dtype) -> None:
