@@ -193,8 +193,14 @@ KINDS = {
     **dict.fromkeys(FILES, (None, read_prepared)),
     **dict.fromkeys(MODEL, (None, read_folder)),
     **dict.fromkeys(("dense.h5", "ragged.h5"), (None, read_h5)),
-    "plain.mat": (matrices(False), lambda path, whole: wikipedia._read_features(path)),
-    "compressed.mat": (matrices(True), lambda path, whole: wikipedia._read_features(path)),
+    "plain.mat": (
+        matrices(False),
+        lambda path, whole: wikipedia._read_features(path, wikipedia.CLASSIC),
+    ),
+    "compressed.mat": (
+        matrices(True),
+        lambda path, whole: wikipedia._read_features(path, wikipedia.CLASSIC),
+    ),
 }
 
 
