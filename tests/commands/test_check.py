@@ -170,7 +170,9 @@ def test_an_item_in_two_splits_is_an_error(write, monkeypatch):
 def test_unusable_dataset_names_the_remedy(monkeypatch, tmp_path):
     with pytest.raises(CrossmodalError, match="'toys' is unknown; known: toy; did you mean 'toy'"):
         run(monkeypatch, name="toys")
-    with pytest.raises(CrossmodalError, match=r"not prepared yet; run snakemake .*toy/items\.csv"):
+    with pytest.raises(
+        CrossmodalError, match=r"not prepared yet; run crossmodal run .*toy/items\.csv"
+    ):
         run(monkeypatch)
 
 

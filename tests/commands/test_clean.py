@@ -82,7 +82,7 @@ def forget(file):
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (remove, "photos: not prepared yet; run snakemake"),
+        (remove, "photos: not prepared yet; run crossmodal run"),
         (change, "captions.csv: changed since it was made"),
         (forget, "captions.csv: no record says how it was made"),
     ],

@@ -48,7 +48,7 @@ def test_matrices_become_a_csv_an_overlay_and_one_command(begin):
     printed = begin()
     assert "read clip_images.npy: 30 x 8, a row is the image of one item\n" in printed
     assert "left out: columns url of ids.csv\n" in printed
-    command = "snakemake --cores 8 results/tables/clip.md --configfile clip.yaml"
+    command = "crossmodal run --cores 8 results/tables/clip.md --configfile clip.yaml"
     assert printed.endswith(f"now run:\n  {command}\n")
     found, specs, rows = written()
     assert rows[1] == {"id": "item1", "labels": "kind1"}

@@ -97,7 +97,7 @@ def test_the_plan_is_a_table_or_json(folder, capsys):
     plan.plan("demo", True, PROJECT)
     assert json.loads(capsys.readouterr().out)["total"]["jobs"] > 10
     plan.plan(None, False, PROJECT)
-    assert "snakemake --cores all --config suite=demo" in capsys.readouterr().out
+    assert "crossmodal run --cores all --config suite=demo" in capsys.readouterr().out
 
 
 def test_an_unknown_suite_is_refused(folder):

@@ -14,6 +14,7 @@ from crossmodal.commands.init import (
 )
 from crossmodal.commands.own_rows import rows_on_vectors
 from crossmodal.config.overlays import read_files
+from crossmodal.config.workflow_files import program
 from crossmodal.datasets._own_csv import LEAST
 from crossmodal.datasets._own_table import COLUMNS, MODALITIES
 from crossmodal.errors import CrossmodalError
@@ -83,7 +84,7 @@ def init_arrays(files: dict[str, Path], ids: str | None, name: str | None, path:
     rows, left_out = _rows(ids, next(iter(arrays.values())))
     columns = [column for column in COLUMNS if column in rows[0]]
     arrays = {m: _suited(array, [row["id"] for row in rows]) for m, array in arrays.items()}
-    command = f"snakemake --cores 8 results/tables/{name}.md --configfile {overlay}"
+    command = f"{program()} --cores 8 results/tables/{name}.md --configfile {overlay}"
     text = _overlay(name, csv, arrays, rows, columns, _root(ids, columns), command)
     if overlay.exists() and overlay.read_text(encoding="utf-8") != text:
         raise CrossmodalError(f"{overlay}: exists already; edit or delete it, or give --name")
