@@ -46,7 +46,7 @@ def test_all_name_the_same_versions_of_python():
     after = f"3.{int(last.split('.')[1]) + 1}"
     assert f'requires-python = ">={first},<{after}"' in (ROOT / "pyproject.toml").read_text()
     workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())
-    assert tuple(workflow["jobs"]["ci"]["strategy"]["matrix"]["python"]) == lock.VERSIONS
+    assert tuple(workflow["jobs"]["test"]["strategy"]["matrix"]["python"]) == lock.VERSIONS
     assert f"VERSIONS := {' '.join(lock.VERSIONS)}\n" in (ROOT / "Makefile").read_text()
     script = (ROOT / "envs/find_python").read_text()
     bounds = re.search(r"\((\d), (\d+)\) <= .* <= \((\d), (\d+)\)", script)

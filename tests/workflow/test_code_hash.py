@@ -135,7 +135,9 @@ SHOWING = {
     PACKAGE / "io/relative_names.py",
     PACKAGE / "workflow/carrier.py",
     PACKAGE / "workflow/records.py",
-    PACKAGE / "workflow/snakemake_internals.py",  # which records alone import
+    # which records alone import
+    PACKAGE / "config/workflow_files.py",
+    PACKAGE / "workflow/snakemake_internals.py",
 }
 
 
