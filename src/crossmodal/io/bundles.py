@@ -9,17 +9,20 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
-import torch
 
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import readable, replacing
 from crossmodal.io.relative_names import inside
 
+if TYPE_CHECKING:
+    import torch
+
 
 def write_bundle(
     path: Path,
-    tensors: Mapping[str, torch.Tensor],
+    tensors: Mapping[str, "torch.Tensor"],
     files: Mapping[str, str],
     facts: Mapping[str, str],
 ) -> None:
@@ -48,7 +51,7 @@ def write_bundle(
             ) from error
 
 
-def read_tensors(path: Path) -> dict[str, torch.Tensor]:
+def read_tensors(path: Path) -> "dict[str, torch.Tensor]":
     """Return the weights of a bundle by name.
 
     Raises:
@@ -63,12 +66,14 @@ def read_tensors(path: Path) -> dict[str, torch.Tensor]:
         raise CrossmodalError(f"{path}: not a safetensors file of weights: {error}") from error
 
 
-def read_checkpoint(path: Path) -> dict[str, torch.Tensor]:
+def read_checkpoint(path: Path) -> "dict[str, torch.Tensor]":
     """Return a state dict of PyTorch's, read without running anything that its file holds.
 
     Raises:
         CrossmodalError: If the file is not PyTorch's, or holds more than tensors by name.
     """
+    import torch  # seconds, which names of models need not wait for
+
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
     except (OSError, EOFError, RuntimeError, ValueError, pickle.UnpicklingError) as error:
