@@ -11,7 +11,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import readable, replacing
 from crossmodal.io.relative_names import inside
