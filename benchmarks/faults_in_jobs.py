@@ -62,7 +62,7 @@ def commands() -> dict[str, list[str]]:
         "train": ["train", jobs.train(sam), model, *inputs, *weights, "--seed", "0"],
         "embed": ["embed", jobs.embed(sam), embeddings, *inputs, "--model", model],
         "evaluate": [
-            *("evaluate", jobs.evaluate(sam), "results/runs/sam/seed0.json"),
+            *("evaluate_run", jobs.evaluate(sam), "results/runs/sam/seed0.json"),
             *("--embeddings", embeddings, "--seed", "0"),
         ],
     }

@@ -201,10 +201,7 @@ rule site:
     input:
         results=JOBS.site_inputs,
         deviations=local(seen(folder() / "docs/deviations.md")),
-        page=[
-            local(seen(PACKAGE / "reporting/site_page" / name))
-            for name in ("index.html", "site.css", "site.js")
-        ],
+        page=[local(seen(path)) for path in sorted(PACKAGE.glob("reporting/site_page/*.*"))],
     output:
         "results/site/index.html",
     log:
