@@ -69,7 +69,7 @@ def main():
                 [embedding, embeddings, *where, "--model", model],
                 [*read, model, model.with_name("model.json")],
             ),
-            "evaluate": (
+            "evaluate_run": (
                 ["{}", "runs.json", "--embeddings", embeddings, "--seed", 0],
                 [embeddings],
             ),
