@@ -83,11 +83,10 @@ def own_config():
     }
 
 
-@pytest.mark.parametrize("snakefile", ["Snakefile", "workflow/Snakefile"])
-def test_another_workflow_takes_it_as_a_module(snakefile, tmp_path):
+def test_another_workflow_takes_it_as_a_module(tmp_path):
     content = {"samples": ["a"], "crossmodal": own_config()}
     (tmp_path / "config.yaml").write_text(yaml.dump(content, Dumper=PlainDumper))
-    (tmp_path / "Snakefile").write_text(HOST.format(snakefile=ROOT / snakefile))
+    (tmp_path / "Snakefile").write_text(HOST.format(snakefile=ROOT / "workflow/Snakefile"))
     call(tmp_path, "snakemake", "--cores", "2")
     assert "| CCA |" in (tmp_path / "copy.md").read_text()
     assert "Nothing to be done" in call(tmp_path, "snakemake", "--cores", "2")
