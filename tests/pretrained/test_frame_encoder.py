@@ -47,7 +47,7 @@ def clip(samples, seed=0):
     return 0.1 * torch.randn(samples, generator=torch.Generator().manual_seed(seed)) + 0.3
 
 
-@pytest.mark.parametrize("kind", [*CONFIGS.keys() - {"whisper"}])
+@pytest.mark.parametrize("kind", sorted(CONFIGS.keys() - {"whisper"}))
 @pytest.mark.parametrize("normalise", [False, True])
 def test_frames_are_transformers_states(tmp_path, kind, normalise):
     extractor = {"feature_extractor_type": "Wav2Vec2FeatureExtractor", "do_normalize": normalise}
