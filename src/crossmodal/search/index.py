@@ -9,7 +9,7 @@ folder `.search/<gallery>-<state>/` each, which may be deleted at any time. `ids
 import shutil
 import sys
 import tempfile
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -101,7 +101,7 @@ class Index:
         near = self._near(query, count, threads) if approximate else None
         gallery = self._rows if near is None else self._rows[near]
         best = best_rows(partial(self._score, query), gallery, count, threads=threads)
-        (rows,), (scores,), (mean,), (deviation,) = astuple(best)
+        rows, scores, mean, deviation = *best.rows, *best.scores, *best.mean, *best.deviation
         ids = self._ids[rows if near is None else near[rows]]
         # rounding alone is no spread
         is_spread = near is None and deviation > 1e-6 * max(1.0, abs(mean))

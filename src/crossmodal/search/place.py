@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from crossmodal.config import params
@@ -63,19 +64,24 @@ class Place:
         """Return the number of pairs that a model was fitted on; None without its dataset."""
         try:
             dataset = Prepared(PREPARED / self._experiment(run).dataset)
-            items = {item.id for item in dataset.split("train")}
+            items = {item for item, split in dataset.splits.items() if split == "train"}
             captions = sum(caption.item in items for caption in dataset.captions)
         except CrossmodalError:
             return None
         return max(len(items), captions)
 
+    @cached_property  # a search asks for each modality, and reading takes a part of a second
+    def _experiments(self) -> dict[str, Experiment]:
+        return params.read(self.params, *self.overlays).experiments
+
     def _experiment(self, run: str) -> Experiment:
         """Return the experiment of a run."""
-        files, name = (self.params, *self.overlays), run.partition("/")[0]
-        experiment = params.read(*files).experiments.get(name)
+        name = run.partition("/")[0]
+        experiment = self._experiments.get(name)
         if not experiment:
+            files = ", ".join(map(str, (self.params, *self.overlays)))
             raise CrossmodalError(
-                f"{', '.join(map(str, files))}: no experiment {name!r}, which would say what the "
+                f"{files}: no experiment {name!r}, which would say what the "
                 "model was fitted on; name the file that has it with --configfile, or a folder "
                 "with --in"
             )
