@@ -7,6 +7,7 @@ SHOWN = 20  # names in a message
 ENCODERS = (
     'run `pip install "crossmodal-retrieval[encoders]"`'  # where one of their packages is missing
 )
+FORMATS = 'run `pip install "crossmodal-retrieval[formats]"`'  # the same of pyarrow and openpyxl
 
 # what the system and PyTorch say, which each library wraps in an error of its own -> what to do
 REMEDIES = {

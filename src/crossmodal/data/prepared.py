@@ -49,6 +49,9 @@ class Caption:
     audio: str
 
 
+Described = Item | Caption  # what a row of a feature is of
+
+
 def is_prepared(name: str) -> bool:
     """Return whether all files of a prepared dataset exist."""
     return all((PREPARED / name / file).exists() for file in FILES)

@@ -7,13 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from crossmodal.data.prepared import Caption, Item
+from crossmodal.data.prepared import Caption, Described
 from crossmodal.errors import CrossmodalError, listed
 from crossmodal.io.arrays import LISTS, open_matrix, read_ids, take_rows
 from crossmodal.io.stored_arrays import Stored
 
 ORDER = "order"  # in place of ids
-Described = Item | Caption
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ For a clip with frames t and layers l in L,
 as a sequence x, as the mean m, or as m beside the deviation s.
 """
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -15,19 +14,16 @@ import numpy as np
 import torch
 from pydantic import Field
 
-from crossmodal.data.feature_file import FeatureFile
-from crossmodal.data.prepared import Caption, Items
 from crossmodal.errors import CrossmodalError
-from crossmodal.features._frozen import FrozenFeature
-from crossmodal.features._speech import SpeechFeature
+from crossmodal.features._frozen_speech import FrozenSpeechFeature
 from crossmodal.io.files import JsonObject
-from crossmodal.io.sound_files import RATE, read_speech
+from crossmodal.io.sound_files import RATE
 from crossmodal.plugin import Count, Positive, Strict
 from crossmodal.pretrained.frame_encoder import FrameEncoder
 from crossmodal.pretrained.weights import Bundle
 
 
-class SpeechEncoder(FrozenFeature, SpeechFeature):
+class SpeechEncoder(FrozenSpeechFeature):
     """Vectors float32 (n, width), twice as wide with deviations; or sequences float16."""
 
     class Options(Strict):
@@ -66,14 +62,6 @@ class SpeechEncoder(FrozenFeature, SpeechFeature):
         if max(self.options.layers, default=1) > self.encoder.layers:
             reason = f"has {self.encoder.layers} layers, not {max(self.options.layers)}"
             raise CrossmodalError(f"{weights}: {reason}; correct `layers`")
-
-    def extract(
-        self, dataset: Items, rows: Sequence[Caption], sources: dict[str, FeatureFile]
-    ) -> np.ndarray | list[np.ndarray]:
-        """Run the encoder on one clip at a time; on a CPU, on several at once."""
-        clips = (read_speech(dataset.read(row.audio), dataset.where(row.audio)) for row in rows)
-        arrays = self.each(self._row, clips)
-        return arrays if self.shape == "sequence" else np.stack(arrays)
 
     def _row(self, clip: torch.Tensor) -> np.ndarray:
         """Return the row of a clip (samples,)."""

@@ -7,7 +7,6 @@ For a clip with frames t and layers l in L,
 as a sequence of 50 frames a second, or as one vector. See `crossmodal.pretrained.wav2vec2`.
 """
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -15,18 +14,15 @@ import numpy as np
 import torch
 from pydantic import Field, model_validator
 
-from crossmodal.data.feature_file import FeatureFile
-from crossmodal.data.prepared import Caption, Items
-from crossmodal.features._frozen import FrozenFeature
-from crossmodal.features._speech import SpeechFeature
+from crossmodal.features._frozen_speech import FrozenSpeechFeature
 from crossmodal.io.files import JsonObject
-from crossmodal.io.sound_files import RATE, read_speech
+from crossmodal.io.sound_files import RATE
 from crossmodal.plugin import Count, Positive, Strict
 from crossmodal.pretrained import wav2vec2
 from crossmodal.pretrained.weights import FILE, Download
 
 
-class SpeechTransformer(FrozenFeature, SpeechFeature):
+class SpeechTransformer(FrozenSpeechFeature):
     """Vectors float32 (n, width), or sequences float16 (frames, width); only of audio captions."""
 
     class Options(Strict):
@@ -66,14 +62,6 @@ class SpeechTransformer(FrozenFeature, SpeechFeature):
         network = wav2vec2.make_network(self.options.network, weights, self.options.seed)
         self.network = network.to(self.device)
         self.normalise = wav2vec2.pipeline(self.options.network)._normalize_waveform
-
-    def extract(
-        self, dataset: Items, rows: Sequence[Caption], sources: dict[str, FeatureFile]
-    ) -> np.ndarray | list[np.ndarray]:
-        """Run the network on one clip at a time; on a CPU, on several at once."""
-        clips = (read_speech(dataset.read(row.audio), dataset.where(row.audio)) for row in rows)
-        arrays = self.each(self._row, clips)
-        return arrays if self.shape == "sequence" else np.stack(arrays)
 
     def _row(self, clip: torch.Tensor) -> np.ndarray:
         """Return the row of a clip (samples,)."""

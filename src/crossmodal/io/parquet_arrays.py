@@ -6,14 +6,13 @@ from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
-from crossmodal.errors import CrossmodalError
+from crossmodal.errors import FORMATS, CrossmodalError
 from crossmodal.io.stored_arrays import Loaded, Stored, Unpacked, refuse_inflation
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
     from pyarrow.parquet import ParquetFile
 
-EXTRA = 'run `pip install "crossmodal-retrieval[formats]"`'
 BATCH = 4096  # rows that are read at a time
 TOGETHER = "columns"  # name of the matrix that columns of numbers make
 
@@ -28,7 +27,7 @@ def parquet_arrays(path: Path) -> dict[str, Stored]:
     try:
         from pyarrow import parquet, types
     except ImportError as error:
-        raise CrossmodalError(f"{path}: needs pyarrow; {EXTRA}") from error
+        raise CrossmodalError(f"{path}: needs pyarrow; {FORMATS}") from error
     file = parquet.ParquetFile(path, memory_map=True)
     arrays: dict[str, Stored] = {}
     numbers: dict[str, np.dtype] = {}

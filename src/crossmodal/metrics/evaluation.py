@@ -17,12 +17,11 @@ from crossmodal.metrics.graded_ranking import (
 )
 from crossmodal.metrics.ranking import average_precision, counts, first_hit
 from crossmodal.metrics.relevances import Ids, Relevance, grades_of
-from crossmodal.metrics.resampling import DRAWS, SEED, resampled_means
+from crossmodal.metrics.resampling import COVERAGE, DRAWS, SEED, resampled_means
 from crossmodal.metrics.retrieval import CUTOFFS, RECALL_DEPTHS, ranks, summary
 from crossmodal.metrics.scoring import Rows, Scoring, scorer
 
 DEPTH = 10  # of nDCG
-COVERAGE = (2.5, 97.5)  # percentiles of an interval
 
 
 @dataclass(frozen=True)

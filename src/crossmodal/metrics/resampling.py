@@ -12,6 +12,7 @@ import numpy as np
 Name = TypeVar("Name", bound=Hashable)
 
 DRAWS, SEED = 2000, 0
+COVERAGE = (2.5, 97.5)  # percentiles of an interval of 95 %
 BLOCK_BYTES = 64 * 2**20
 
 

@@ -9,14 +9,12 @@ import numpy as np
 from crossmodal.config import plugins
 from crossmodal.data.feature import Feature
 from crossmodal.data.feature_file import FeatureFile, Ragged, Rows
-from crossmodal.data.prepared import Caption, Item, Items, Prepared, item_of
+from crossmodal.data.prepared import Described, Items, Prepared, item_of
 from crossmodal.data.split import View
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import JsonObject
 from crossmodal.io.progress import track
 from crossmodal.io.relative_names import inside
-
-Described = Item | Caption
 
 
 class Extractor:

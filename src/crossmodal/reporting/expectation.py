@@ -4,12 +4,12 @@ from pathlib import Path
 
 import numpy as np
 
+from crossmodal.metrics.resampling import COVERAGE
 from crossmodal.reporting.item_draws import item_draws
 from crossmodal.reporting.query_values import SUFFIX, read_query_values
 
 FEW = 500  # pairs
 DEPTH = "R@10"
-INTERVAL = (2.5, 97.5)  # percentiles
 RESULTS = Path("results/runs")
 
 
@@ -35,7 +35,7 @@ def expectation(run: str, pairs: int | None) -> str:
         draws = item_draws({run: directions})[run]
         for direction, queries in directions.items():
             if DEPTH in (metrics := queries.metrics()):
-                low, high = np.percentile(draws[direction, DEPTH], INTERVAL)
+                low, high = np.percentile(draws[direction, DEPTH], COVERAGE)
                 query, _, gallery = direction.partition("-to-")
                 parts.append(
                     f"by {query}, a relevant {gallery} is among the first ten in "

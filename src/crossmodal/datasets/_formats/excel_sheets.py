@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from crossmodal.datasets._formats.column_names import suffices
-from crossmodal.datasets._formats.parquet_rows import INSTALL
-from crossmodal.errors import CrossmodalError
+from crossmodal.errors import FORMATS, CrossmodalError
 
 LARGEST = 1 << 30  # bytes of the unpacked workbook
 
@@ -20,7 +19,7 @@ def sheet_rows(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
     try:
         from openpyxl import load_workbook
     except ImportError as error:
-        raise CrossmodalError(f"{path}: Excel needs openpyxl; run {INSTALL}") from error
+        raise CrossmodalError(f"{path}: Excel needs openpyxl; {FORMATS}") from error
     try:
         with zipfile.ZipFile(path) as archive:
             size = sum(info.file_size for info in archive.infolist())

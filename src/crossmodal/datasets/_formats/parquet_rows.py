@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from crossmodal.errors import CrossmodalError
+from crossmodal.errors import FORMATS, CrossmodalError
 
 if TYPE_CHECKING:
     from pyarrow import Field
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 BATCH = 64  # rows in memory, pictures and all
 UNREAD = b"\0"  # stands for bytes that are not read
-INSTALL = '`pip install "crossmodal-retrieval[formats]"`'
 
 
 def parquet_columns(path: Path) -> list[str]:
@@ -52,7 +51,7 @@ def _open(path: Path) -> "ParquetFile":
     try:
         from pyarrow.parquet import ParquetFile
     except ImportError as error:
-        raise CrossmodalError(f"{path}: Parquet needs pyarrow; run {INSTALL}") from error
+        raise CrossmodalError(f"{path}: Parquet needs pyarrow; {FORMATS}") from error
     try:
         return ParquetFile(path)
     except (OSError, ValueError) as error:
