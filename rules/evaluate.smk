@@ -75,6 +75,7 @@ rule show_examples:
     input:
         embeddings=JOBS.shown_embeddings,
         dataset=JOBS.shown_files,
+        style=local(seen(PACKAGE / "reporting/site_page/site.css")),
     output:
         "results/examples/{experiment}.html",
     log:

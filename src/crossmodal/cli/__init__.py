@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from crossmodal.cli import fitted_models, pipeline, project, results
+from crossmodal.cli import fitted_models, pipeline, project, results, workflow
 from crossmodal.errors import explained
 from crossmodal.repeatability import use_one_thread
 
@@ -20,7 +20,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
-for part in (project, fitted_models, pipeline, results):
+for part in (project, workflow, fitted_models, pipeline, results):
     app.add_typer(part.app)
 
 

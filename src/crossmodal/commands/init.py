@@ -74,7 +74,7 @@ def init(
     overlay, model = Path(f"{name}.yaml"), encoder_named(encoder) if encoder else None
     check_name(name, read_files([path]))
     table, left_out = _table(folder, name, skip_bad)
-    command = f"{program()} --cores 8 results/tables/{name}.md --configfile {overlay}"
+    command = to_run(name, overlay)
     texts = [row["text"] for row in table.rows if row["text"]]
     stated = sorted({row["language"] for row in table.rows} - {""})
     language = ", ".join(stated) or guess_language(texts)
@@ -82,8 +82,7 @@ def init(
     options = f"root: {quoted(folder.as_posix())}, " if elsewhere else ""
     options += "skip_bad: true, " if skip_bad else ""
     text = _overlay(name, table, options, language, command, model)
-    if overlay.exists() and overlay.read_text(encoding="utf-8") != text:
-        raise CrossmodalError(f"{overlay}: exists already; edit or delete it, or give --name")
+    refuse_another(overlay, text)
     _write(table, overlay, text, folder)
     print(f"wrote {overlay}: dataset, experiment and table `{name}`")
     if elsewhere:
@@ -129,6 +128,21 @@ def check_name(name: str, content: dict[str, dict[str, object]]) -> None:
         raise CrossmodalError(f"{name!r} is no name of letters, digits, _ and -; give --name")
     if any(name == key or key.startswith(f"{name}_") for key in taken):
         raise CrossmodalError(f"{name!r} is taken by an entry of params.yaml; give --name")
+
+
+def to_run(name: str, overlay: Path) -> str:
+    """Return the command that makes the table."""
+    return f"{program()} --cores 8 results/tables/{name}.md --configfile {overlay}"
+
+
+def refuse_another(overlay: Path, text: str) -> None:
+    """Check that the overlay is not there, or is as it would be written.
+
+    Raises:
+        CrossmodalError: If it has another content.
+    """
+    if overlay.exists() and overlay.read_text(encoding="utf-8") != text:
+        raise CrossmodalError(f"{overlay}: exists already; edit or delete it, or give --name")
 
 
 def _overlay(

@@ -11,10 +11,11 @@ from crossmodal.commands.init import (
     default_name,
     keep_out_of_git,
     quoted,
+    refuse_another,
+    to_run,
 )
 from crossmodal.commands.own_rows import rows_on_vectors
 from crossmodal.config.overlays import read_files
-from crossmodal.config.workflow_files import program
 from crossmodal.datasets._own_csv import LEAST
 from crossmodal.datasets._own_table import COLUMNS, MODALITIES
 from crossmodal.errors import CrossmodalError
@@ -84,10 +85,9 @@ def init_arrays(files: dict[str, Path], ids: str | None, name: str | None, path:
     rows, left_out = _rows(ids, next(iter(arrays.values())))
     columns = [column for column in COLUMNS if column in rows[0]]
     arrays = {m: _suited(array, [row["id"] for row in rows]) for m, array in arrays.items()}
-    command = f"{program()} --cores 8 results/tables/{name}.md --configfile {overlay}"
+    command = to_run(name, overlay)
     text = _overlay(name, csv, arrays, rows, columns, _root(ids, columns), command)
-    if overlay.exists() and overlay.read_text(encoding="utf-8") != text:
-        raise CrossmodalError(f"{overlay}: exists already; edit or delete it, or give --name")
+    refuse_another(overlay, text)
     keep_out_of_git(csv.parent)
     write_csv(csv, columns, ([row[column] for column in columns] for row in rows))
     write_text(overlay, text)

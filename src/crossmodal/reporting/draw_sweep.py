@@ -38,8 +38,8 @@ def draw_sweep(spec: Sweep, output: Path, inputs: list[Path]) -> Points:
     title = f"{figure.title} ({datasets}; {'training' if figure.x in TRAINING else 'test split'})"
     unit = UNITS.get(figure.y.partition("@")[0], "")
     axes = figure.x.replace("_", " "), " ".join(filter(None, [figure.y, unit, figure.direction]))
-    places = {one.row(figure.x): spec.methods[name] for name, one in experiments.items()}
-    places |= {one.row(): spec.methods[name] for name, one in experiments.items()}
+    named = () if figure.x in TRAINING else (figure.x,)
+    places = {one.row(*named): spec.methods[name] for name, one in experiments.items()}
     draw_lines(output, _lines(rows, places), title, axes, figure.logarithmic)
     return [*Point._fields], rows
 

@@ -6,9 +6,8 @@ from crossmodal.reporting.examples import RESULTS, Example
 from crossmodal.reporting.html import Showing
 from crossmodal.reporting.site import PAGE
 
-STYLE = (
-    (PAGE / "site.css").read_text(encoding="utf-8")
-    + """
+# beside the style of the site
+STYLE = """
 table { table-layout: fixed; }
 td { overflow-wrap: anywhere; }
 td > div { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 6; }
@@ -21,7 +20,6 @@ audio { width: 100%; }
   th { display: none; } td { flex: 1 1 40%; border-bottom: 0; }
 }
 """
-)
 RULES = {
     "category": "A result is right if its first label is that of the query, whatever else it has.",
     "labels": "A result is right if it has a label in common with the query.",
@@ -37,12 +35,13 @@ def to_page(title: str, parts: list[str]) -> str:
         parts: Its body, as HTML.
     """
     body = "\n".join(parts)
+    style = (PAGE / "site.css").read_text(encoding="utf-8") + STYLE
     return (
         "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
         "<meta name='color-scheme' content='light dark'>"
         f"<title>{escape(title)}</title>"
-        f"<style>{STYLE}</style></head><body>\n{body}\n</body></html>\n"
+        f"<style>{style}</style></head><body>\n{body}\n</body></html>\n"
     )
 
 

@@ -173,9 +173,8 @@ class Source:
         labels = {name for row in rows for name in row["labels"].split(";")} - {""}
         parts += [f"{len(labels):,} labels"] if labels else []
         sizes = Counter({row["id"]: row["split"] for row in rows if row["split"]}.values())
-        parts += [f"splits {', '.join(f'{sizes[s]:,} {s}' for s in SPLITS if sizes[s])}"] * bool(
-            sizes
-        )
+        counts = ", ".join(f"{sizes[s]:,} {s}" for s in SPLITS if sizes[s])
+        parts += [f"splits {counts}"] if sizes else []
         parts += [f"{len(self.bad.errors):,} malformed"] if self.bad.errors else []
         return f"{self.path}: {self.kind}: {', '.join(parts)}"
 
