@@ -44,10 +44,9 @@ class Searcher:
 
     def targets(self, query: str) -> tuple[str, ...]:
         """Return the modalities that a modality can search, the other one first."""
-        first, second = self.model.modalities
-        if query not in (first, second):
+        if query not in self.model.modalities:
             return ()
-        other = second if query == first else first
+        other = self.other_than(query)
         return (other,) if self.model.method.task == "instance" else (other, query)
 
     def other_than(self, modality: str | None) -> str:
