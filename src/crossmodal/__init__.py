@@ -6,23 +6,16 @@ origin; see `crossmodal.metrics.evaluation.evaluate`.
 `from crossmodal.methods import CCA` is a method on arrays; see `crossmodal.models.estimators`.
 """
 
-from typing import TYPE_CHECKING
+from importlib import import_module
 
-if TYPE_CHECKING:
-    from crossmodal.metrics.evaluation import evaluate
-    from crossmodal.models.model import load
+# by name: no code of a job; types are in __init__.pyi
+_PLACES = {"evaluate": "crossmodal.metrics.evaluation", "load": "crossmodal.models.model"}
 
 __all__ = ["evaluate", "load"]
 
 
 def __getattr__(name: str) -> object:
     """Import a function at its first use: the import takes a second, and no command needs it."""
-    if name == "load":
-        from crossmodal.models.model import load
-
-        return load
-    if name == "evaluate":
-        from crossmodal.metrics.evaluation import evaluate
-
-        return evaluate
+    if name in _PLACES:
+        return getattr(import_module(_PLACES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

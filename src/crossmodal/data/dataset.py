@@ -45,6 +45,7 @@ class Dataset(Plugin, ABC):
         redistribution: Whether the licence lets a team share the published texts and media.
         shares_features: Whether features of the dataset may be shared.
         shares_models: Whether models and embeddings trained on it may be shared.
+        mteb_tasks: Names of mteb's tasks that test on some of its training items.
     """
 
     sources: tuple[Source, ...] = ()
@@ -54,6 +55,7 @@ class Dataset(Plugin, ABC):
     redistribution: bool = False
     shares_features: bool = True
     shares_models: bool = True
+    mteb_tasks: tuple[str, ...] = ()
 
     @abstractmethod
     def counts(self) -> dict[str, int] | None:

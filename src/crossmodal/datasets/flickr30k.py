@@ -28,6 +28,7 @@ class Flickr30k(Dataset):
         f"denotations, TACL 2, 2014; splits: {_karpathy.CITATION}"
     )
     sources = (_karpathy.SOURCE, Source(IMAGES, help=HELP))
+    mteb_tasks = ("FlickrAudioToImageRetrieval", "FlickrImageToAudioRetrieval")  # of Flickr8k
 
     def counts(self) -> dict[str, int]:
         """Return images of each split."""

@@ -69,6 +69,14 @@ class Flickr8k(Dataset):
         "recordings: D. Harwath, J. Glass, Deep multimodal semantic embeddings, ASRU 2015"
     )
     sources = (*TEXT_AND_IMAGES, RECORDINGS)
+    # the first two are all of Flickr8k, whose photographs are in all splits of Flickr30k
+    mteb_tasks = (
+        "FlickrAudioToImageRetrieval",
+        "FlickrImageToAudioRetrieval",
+        "Flickr30kI2TRetrieval",
+        "Flickr30kT2IRetrieval",
+        "AROFlickrOrder",
+    )
 
     def __init__(self, **options: object) -> None:
         super().__init__(**options)
