@@ -213,7 +213,10 @@ def test_queries_without_relevant_documents_find_nothing(graded):
         ({"relevance": {"e": {"a": 1}}, "ids": ("abcd", "abcd")}, "an unknown query: e"),
         ({"relevance": {"a": {"a": 1}}, "ids": ("aacd", "abcd")}, "3 and 4 different ids"),
         ({"relevance": np.eye(4), "items": [1]}, "1 items of 4 queries"),
-        ({"queries": np.full((4, 4), np.nan), "relevance": np.eye(4)}, "16 of 16 scores are NaN"),
+        (
+            {"queries": np.full((4, 4), np.nan), "relevance": np.eye(4)},
+            "of query 0 and document 0 is NaN",
+        ),
         ({"gallery": np.eye(3), "relevance": np.ones((4, 3))}, "rows of the same width"),
         ({"queries": np.empty((0, 4)), "relevance": np.empty((0, 4))}, "give some of both"),
     ],
@@ -227,3 +230,80 @@ def test_the_function_is_public():
     assert crossmodal.evaluate is evaluate
     lines = str(crossmodal.evaluate(np.eye(4))).splitlines()
     assert lines[0].split() == ["mAP", "1", "1", "to", "1"]
+
+
+QRELS_IDS = (range(6), range(8))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"relevance": ([1, None, 2, 3, 4, 5], range(8))}, "of query 1 is None"),
+        ({"relevance": (range(6), [np.nan] * 8)}, "of document 0 is .*nan"),
+        ({"relevance": [[0], [1, 2], [3], [4], [5], [6]]}, "several lengths"),
+        ({"relevance": [[*range(6)], [*range(8)]]}, "a tuple of two lists of ids"),
+        ({"relevance": {0: {1: 1, 9: 1}}, "ids": QRELS_IDS}, "an unknown document: 9; leave"),
+        ({"relevance": {0: [1]}, "ids": QRELS_IDS}, "query -> document -> grade"),
+        ({"relevance": {0: {1: np.nan}}, "ids": QRELS_IDS}, "a grade of relevance is nan"),
+        ({"queries": sparse.csr_array(np.eye(6, 4))}, "queries: holds object; give a dense"),
+        ({"gallery": np.ones((8, 4)) * 1j}, "gallery: holds complex128; give a dense"),
+        ({"queries": torch.ones(6, 4, dtype=torch.bfloat16)}, "queries: .*BFloat16"),
+        ({"queries": torch.ones(6, 4, requires_grad=True)}, "queries: .*detach"),
+        ({"queries": np.ones((6, 0)), "gallery": np.ones((8, 0))}, "no columns"),
+        ({"score": "cos"}, "'cos' is unknown; .*did you mean 'cosine'"),
+        ({"gallery": None, "score": "cosine"}, "compares with a gallery"),
+        ({"draws": -1}, "draws -1"),
+        ({"threads": 0}, "threads 0"),
+    ],
+)
+def test_what_cannot_be_compared_is_said(rng, change, message):
+    given = {"queries": np.ones((6, 4)), "gallery": np.ones((8, 4)), "relevance": np.eye(6, 8)}
+    with pytest.raises(CrossmodalError, match=message):
+        evaluate(**given | change)
+
+
+@pytest.mark.parametrize("block_bytes", [1, 1 << 20])
+def test_a_score_that_is_nan_is_named_with_its_place(rng, block_bytes):
+    scores = rng.normal(size=(QUERIES, DOCUMENTS))
+    scores[7, 3] = scores[9, 1] = np.nan
+    with pytest.raises(CrossmodalError, match="of query 7 and document 3 is NaN"):
+        evaluate(scores, relevance=np.eye(QUERIES, DOCUMENTS), block_bytes=block_bytes)
+
+
+def test_ids_and_labels_may_be_of_any_container(rng):
+    queries, gallery = rng.normal(size=(QUERIES, 4)), rng.normal(size=(DOCUMENTS, 4))
+    sides = rng.integers(3, size=QUERIES), rng.integers(3, size=DOCUMENTS)
+    names = np.array(["sea", "dog", "cat"])
+    expected = evaluate(queries, gallery, sides).metrics
+    containers = {
+        "objects": lambda side: names[side].astype(object),
+        "lists": lambda side: names[side].tolist(),
+        "tensors": torch.tensor,
+        "columns": lambda side: np.eye(3)[side],
+        "sparse columns": lambda side: sparse.csr_array(np.eye(3)[side]),
+    }
+    for name, hold in containers.items():
+        assert evaluate(queries, gallery, tuple(map(hold, sides))).metrics == expected, name
+    numbered = {
+        q: dict.fromkeys(np.flatnonzero(sides[1] == label), 1) for q, label in enumerate(sides[0])
+    }
+    ids = range(QUERIES), range(DOCUMENTS)
+    assert evaluate(queries, gallery, numbered, ids=ids).metrics == expected
+
+
+@pytest.mark.parametrize("hold", [np.asarray, torch.tensor])
+def test_codes_are_codes_in_any_container(rng, hold):
+    bits = rng.random((2, QUERIES, 9)) < 0.5
+    expected = evaluate(*(2.0 * bits - 1), score="hamming").metrics
+    assert evaluate(hold(bits[0]), hold(bits[1])).metrics == expected
+
+
+@pytest.mark.parametrize(
+    "scores", [np.zeros((4, 5)), np.full((4, 5), -np.inf), np.full((4, 5), np.inf)]
+)
+def test_constant_scores_are_worth_a_shuffle(scores):
+    found = evaluate(scores, relevance=np.eye(4, 5)).metrics
+    expected = np.mean(1 / np.arange(1, 6))
+    assert found["mAP"] == found["MRR"] == pytest.approx(expected)
+    assert found["R@1"] == pytest.approx(20)
+    assert found["MedR"] == 3

@@ -86,10 +86,13 @@ def evaluate(
     Raises:
         CrossmodalError: If shapes or ids do not fit, a score is NaN, or a grade is negative.
     """
+    if draws < 0 or threads < 1:
+        raise CrossmodalError(f"draws {draws} and threads {threads} need to be 0, and 1, or more")
     score_rows, count, documents = _scores(queries, gallery, score)
     grades = grades_of(relevance, ids, count, documents)
 
     def measure(rows: slice, scores: np.ndarray) -> dict[str, np.ndarray]:
+        _check_numbers(scores, rows.start)
         graded = grades(rows)
         relevant = graded > 0
         values = ranks(scores, relevant)
@@ -115,21 +118,53 @@ def _scores(
     queries: Rows | ArrayLike, gallery: Rows | ArrayLike | None, score: Scoring | None
 ) -> tuple[ScoreRows, int, int]:
     """Return what scores queries, and the numbers of queries and documents."""
-    asked = _rows(queries)
+    asked = _rows(queries, "queries")
     if gallery is None:
-        if len(asked.shape) != 2 or score:
+        if score:
+            raise CrossmodalError(f"`score` {score!r} compares with a gallery; give one")
+        if len(asked.shape) != 2:
             raise CrossmodalError(f"scores are of shape {asked.shape}; give queries x documents")
         return asked.__getitem__, *_sizes(asked.shape)
-    searched = _rows(gallery)
-    is_code = asked.dtype in (bool, np.uint8)
+    searched = _rows(gallery, "gallery")
+    is_code = np.asarray(asked[:1]).dtype in (bool, np.uint8)
     score_rows = scorer(asked, searched, score or ("hamming" if is_code else "cosine"))
     return score_rows, *_sizes((asked.shape[0], searched.shape[0]))
 
 
-def _rows(given: Rows | ArrayLike) -> Rows:
-    if hasattr(given, "shape") and hasattr(given, "dtype"):
-        return cast(Rows, given)
-    return np.asarray(given)
+def _rows(given: Rows | ArrayLike, name: str) -> Rows:
+    """Return rows of numbers of which slices are taken.
+
+    Raises:
+        CrossmodalError: If they are something else.
+    """
+    try:
+        sliced = hasattr(given, "shape") and hasattr(given, "dtype")
+        rows = cast(Rows, given) if sliced else np.asarray(given)
+        dtype = np.asarray(rows[:1] if rows.shape else rows).dtype
+    except (TypeError, ValueError, RuntimeError) as error:  # the last two of torch
+        raise CrossmodalError(f"{name}: {error}; give an array of NumPy's of numbers") from error
+    if dtype.kind not in "biuf":
+        raise CrossmodalError(f"{name}: holds {dtype}; give a dense matrix of real numbers")
+    return rows
+
+
+def _check_numbers(scores: np.ndarray, first: int) -> None:
+    """Check the scores of some queries.
+
+    Args:
+        scores: (q, n).
+        first: Number of the first of these queries.
+
+    Raises:
+        CrossmodalError: If a score is NaN.
+    """
+    wrong = np.flatnonzero(np.isnan(scores.max(axis=1)))  # the maximum propagates NaN
+    if wrong.size:
+        place = int(np.argmax(np.isnan(scores[wrong[0]])))
+        raise CrossmodalError(
+            f"the score of query {first + wrong[0]} and document {place} is NaN and has no rank; "
+            "look for NaN, infinite or empty inputs in these rows"
+        )
 
 
 def _sizes(shape: tuple[int, ...]) -> tuple[int, int]:
@@ -152,6 +187,7 @@ def _means(values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 def _items(items: Sequence[object] | None, relevance: Relevance, count: int) -> np.ndarray:
     """Return the item of each query as whole numbers."""
     names = np.arange(count) if items is None else np.asarray(items)
+    names = names.astype(str) if names.dtype.kind == "O" else names  # None, too, has a place
     if items is None and isinstance(relevance, tuple):
         own, others = map(np.asarray, relevance)
         # where a document is all that its id names, queries of one id are of one item

@@ -36,22 +36,58 @@ def grades_of(relevance: Relevance, ids: Ids | None, queries: int, gallery: int)
         rows = sparse.csr_array(relevance)
         _check_shape(rows.shape, (queries, gallery))
         return lambda part: rows[part].toarray()
-    matrix = np.asanyarray(relevance)
+    matrix = _as_array(relevance)
     _check_shape(matrix.shape, (queries, gallery))
     return lambda part: np.asarray(matrix[part])
 
 
 def codes(first: ArrayLike, second: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Return whole numbers that are equal where the ids of two lists are."""
-    a, b = np.asarray(first), np.asarray(second)
+    """Return whole numbers that are equal where the ids of two lists are.
+
+    Raises:
+        CrossmodalError: If one is missing, or ids are texts in one list alone.
+    """
+    a, b = _names(first, "query"), _names(second, "document")
     if (a.dtype.kind in "US") != (b.dtype.kind in "US"):
-        raise CrossmodalError(f"ids of queries are {a.dtype}, of documents {b.dtype}")
+        raise CrossmodalError(
+            f"ids of queries are {a.dtype}, of documents {b.dtype}; give both as texts or as "
+            "numbers"
+        )
     _, places = np.unique(np.concatenate([a, b]), return_inverse=True)
     return places[: len(a)], places[len(a) :]
 
 
+def _names(side: ArrayLike, whose: str) -> np.ndarray:
+    """Return ids or labels as texts or numbers; those that are missing would equal each other."""
+    names = np.asarray(side)
+    if names.dtype.kind == "O":
+        missing = [not isinstance(name, str | int | np.integer) for name in names]
+    else:
+        missing = names != names
+    if np.any(missing):
+        place = int(np.argmax(missing))
+        raise CrossmodalError(
+            f"the id or label of {whose} {place} is {names[place]!r}; give a text or a number, or "
+            "leave the row out"
+        )
+    return names.astype(str) if names.dtype.kind == "O" else names
+
+
+def _as_array(relevance: object) -> np.ndarray:
+    try:
+        return np.asanyarray(relevance)
+    except ValueError as error:
+        raise CrossmodalError(
+            "`relevance` is a list of lists of several lengths; give a tuple of two lists of ids, "
+            "a matrix of grades, or qrels"
+        ) from error
+
+
 def _of_sides(sides: Sides, queries: int, gallery: int) -> Grades:
-    first, second = (np.asarray(side) for side in sides)
+    first, second = (
+        sparse.csr_array(side).toarray() if sparse.issparse(side) else np.asarray(side)
+        for side in sides
+    )
     _check_shape((len(first), len(second)), (queries, gallery))
     if first.ndim == second.ndim == 1:
         own, others = codes(first, second)
@@ -76,18 +112,19 @@ def _matrix(qrels: Qrels, ids: Ids | None, queries: int, gallery: int) -> sparse
         raise CrossmodalError(
             f"{have} different ids of {queries:,} queries and {gallery:,} documents; give one each"
         )
-    entries = [(q, d, grade) for q, own in qrels.items() for d, grade in own.items()]
-    for side, names in (("query", {q for q, _, _ in entries}), ("document", {*_documents(qrels)})):
+    try:
+        entries = [(str(q), str(d), g) for q, own in qrels.items() for d, g in own.items()]
+    except AttributeError as error:
+        raise CrossmodalError("qrels are a dict of dicts: query -> document -> grade") from error
+    for side, names in (("query", {e[0] for e in entries}), ("document", {e[1] for e in entries})):
         lost = sorted(names - {*places[side == "document"]})
         if lost:
-            raise CrossmodalError(f"qrels name an unknown {side}: {listed(lost)}")
+            raise CrossmodalError(
+                f"qrels name an unknown {side}: {listed(lost)}; leave it out, or correct `ids`"
+            )
     rows, columns = [places[0][q] for q, _, _ in entries], [places[1][d] for _, d, _ in entries]
     grades = np.array([grade for _, _, grade in entries], np.float32)
     return sparse.csr_array((grades, (rows, columns)), shape=(queries, gallery))
-
-
-def _documents(qrels: Qrels) -> list[str]:
-    return [document for own in qrels.values() for document in own]
 
 
 def _check_shape(shape: tuple[int, ...], wanted: tuple[int, int]) -> None:

@@ -1,10 +1,10 @@
 """Scores of embeddings or codes that may lie in files, a tile of the gallery at a time."""
 
-from typing import Literal, Protocol
+from typing import Literal, Protocol, get_args
 
 import numpy as np
 
-from crossmodal.errors import CrossmodalError
+from crossmodal.errors import CrossmodalError, unknown
 from crossmodal.metrics.blocks import ScoreRows
 from crossmodal.vectors import unit_rows
 
@@ -43,6 +43,10 @@ def scorer(queries: Rows, gallery: Rows, scoring: Scoring) -> ScoreRows:
         raise CrossmodalError(
             f"queries {queries.shape} and gallery {gallery.shape} need rows of the same width"
         )
+    if scoring not in get_args(Scoring):
+        raise CrossmodalError(f"`score`: {unknown(scoring, get_args(Scoring))}")
+    if not queries.shape[1]:
+        raise CrossmodalError("queries and gallery have no columns; give some")
     tile = max(1, TILE_BYTES // (8 * gallery.shape[1]))
     parts = [slice(start, start + tile) for start in range(0, gallery.shape[0], tile)]
     compare = _hamming if scoring == "hamming" else _product
@@ -52,7 +56,7 @@ def scorer(queries: Rows, gallery: Rows, scoring: Scoring) -> ScoreRows:
         asked = prepare(queries[rows])
         scores = np.empty((len(asked), gallery.shape[0]), _type_of(asked))
         for part in parts:
-            scores[:, part] = compare(asked, prepare(gallery[part]))
+            compare(asked, prepare(gallery[part]), scores[:, part])
         return scores
 
     return score_rows
@@ -81,12 +85,11 @@ def _type_of(rows: np.ndarray) -> np.dtype:
     return np.dtype(np.float64 if rows.dtype == np.float64 else np.float32)
 
 
-def _product(queries: np.ndarray, gallery: np.ndarray) -> np.ndarray:
-    return queries @ gallery.T
+def _product(queries: np.ndarray, gallery: np.ndarray, scores: np.ndarray) -> None:
+    np.matmul(queries, gallery.T, out=scores, casting="same_kind")
 
 
-def _hamming(queries: np.ndarray, gallery: np.ndarray) -> np.ndarray:
-    distance = np.zeros((len(queries), len(gallery)), np.float32)
+def _hamming(queries: np.ndarray, gallery: np.ndarray, scores: np.ndarray) -> None:
+    scores[:] = 0
     for own, others in zip(queries.T, gallery.T, strict=True):
-        distance += np.bitwise_count(own[:, None] ^ others)
-    return -distance
+        scores -= np.bitwise_count(own[:, None] ^ others)
