@@ -104,9 +104,16 @@ from crossmodal.steps import average_curves, draw, merge, tabulate, tabulate_unf
 from crossmodal.workflow import drawings, jobs, requests
 print("scipy.stats" in sys.modules)
 """
+EVALUATION = """
+import sys
+from crossmodal.methods import cca
+from crossmodal.steps import embed, evaluate
+print("sklearn" in sys.modules)
+"""
+SLOW = {LIGHT: "PyTorch", REPORTS: "SciPy's statistics", EVALUATION: "scikit-learn"}
 
 
-@pytest.mark.parametrize("script", [LIGHT, REPORTS], ids=["PyTorch", "SciPy's statistics"])
+@pytest.mark.parametrize("script", SLOW, ids=SLOW.values())
 def test_slow_libraries_are_loaded_where_used(script):
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert result.stdout == "False\n", result.stderr

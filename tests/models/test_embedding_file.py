@@ -1,9 +1,11 @@
 import json
 
+import h5py
 import numpy as np
 import pytest
 
 from crossmodal.errors import CrossmodalError
+from crossmodal.methods.cca import CCA
 from crossmodal.models.embedding_file import read_embeddings
 from crossmodal.vectors import inner_product
 
@@ -25,6 +27,28 @@ def test_scores_are_those_of_the_method_in_any_slice(run_toy):
     expected = inner_product(image, text)
     scores = found.scorer("test", "image", "text")(slice(3, 7))
     np.testing.assert_allclose(scores, expected[3:7], rtol=1e-6)
+
+
+def test_cosines_are_computed_without_the_method(run_toy, monkeypatch):
+    path = run_toy().embeddings
+    expected = read_embeddings(path).scorer("test", "text", "image")(slice(5))
+    monkeypatch.setattr("crossmodal.models.embedding_file.plugins", None)
+    found = read_embeddings(path).scorer("test", "text", "image")(slice(5))
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("earlier", [False, True])
+def test_a_method_of_another_score_is_asked_for_it(run_toy, monkeypatch, earlier):
+    path = run_toy().embeddings
+    with h5py.File(path, "r+") as file:
+        del file.attrs["score"]
+        if not earlier:
+            file.attrs["score"] = '"own"'
+    monkeypatch.setattr(CCA, "score", lambda self, queries, gallery, direction: queries @ gallery.T)
+    found = read_embeddings(path)
+    image, text = (found.splits["test"][m].embeddings for m in ("image", "text"))
+    scores = found.scorer("test", "image", "text")(slice(None))
+    np.testing.assert_array_equal(scores, image @ text.T)
 
 
 @pytest.mark.parametrize("labelled", [True, False])

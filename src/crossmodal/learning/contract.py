@@ -39,8 +39,7 @@ def score(
     Raises:
         CrossmodalError: If the method returns something else.
     """
-    default = type(method).score is Method.score
-    if default and queries.shape[1:] != gallery.shape[1:]:
+    if method.cosine and queries.shape[1:] != gallery.shape[1:]:
         shapes = " and ".join(str(pool.shape[1:]) for pool in (queries, gallery))
         raise _mistake(
             method,

@@ -94,6 +94,11 @@ class Method(Plugin, ABC):
         """
         return inner_product(queries, gallery)
 
+    @property
+    def cosine(self) -> bool:
+        """True if rows are compared by the cosine: their evaluation imports no method then."""
+        return type(self).score is Method.score
+
     def map_part(self, embeddings: np.ndarray) -> np.ndarray:
         """Return the part of embeddings (n, d) that a map of the space shows; by default all."""
         return embeddings

@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING, Literal, Self, TypeVar
 
 import numpy as np
 from pydantic import Field
-from sklearn.preprocessing import StandardScaler
-from sklearn.utils import gen_batches
 
 from crossmodal.plugin import Strict
 from crossmodal.vectors import unit_rows
@@ -36,7 +34,10 @@ class ScalingOptions(Strict):
 
 def row_blocks(count: int) -> Iterator[slice]:
     """Return slices of at most `ROWS_PER_BLOCK` rows that cover `count` rows."""
-    return gen_batches(count, ROWS_PER_BLOCK)
+    return (
+        slice(start, min(start + ROWS_PER_BLOCK, count))
+        for start in range(0, count, ROWS_PER_BLOCK)
+    )
 
 
 class Scaling:
@@ -54,6 +55,8 @@ class Scaling:
     @classmethod
     def fit(cls, kind: Kind, blocks: Iterable[np.ndarray]) -> Self:
         """Take the statistics, in float64, from blocks of training rows (n, d)."""
+        from sklearn.preprocessing import StandardScaler  # seconds, which `embed` need not wait for
+
         scaler = StandardScaler(with_std=divides(kind))
         for block in blocks:
             scaler.partial_fit(begin(kind, _floats(block), unit_rows))

@@ -95,9 +95,14 @@ class ACMR(SingleStageMethod):
         groups.append({"params": adversary, "factor": self.options.adversary_rate})
         return torch.optim.Adam(groups, self.options.learning_rate, BETAS, fused=True)
 
+    @property
+    def cosine(self) -> bool:
+        """True if `score` is the cosine."""
+        return self.options.similarity == "cosine"
+
     def score(self, queries: np.ndarray, gallery: np.ndarray, direction: Direction) -> np.ndarray:
         """Return similarities (q, g)."""
-        if self.options.similarity == "cosine":
+        if self.cosine:
             return super().score(queries, gallery, direction)
         lengths = np.square(queries).sum(axis=1, keepdims=True), np.square(gallery).sum(axis=1)
         return 2 * queries @ gallery.T - lengths[0] - lengths[1]

@@ -225,9 +225,14 @@ class MultimodalEmbedding(GradientMethod[Batch]):
             else:
                 yield self._embed_images(torch.from_numpy(view.vectors()[rows]).to(device()))
 
+    @property
+    def cosine(self) -> bool:
+        """True if `score` is the cosine."""
+        return self.options.similarity == "cosine"
+
     def score(self, queries: np.ndarray, gallery: np.ndarray, direction: Direction) -> np.ndarray:
         """Return similarities S (q, g)."""
-        if self.options.similarity == "cosine":
+        if self.cosine:
             return super().score(queries, gallery, direction)
         first, second = (torch.from_numpy(x).to(device()) for x in (queries, gallery))
         if direction[0] == "image":

@@ -3,7 +3,7 @@
 Layout: per split and modality `embeddings` (rows, ...), `ids` (rows,), `items` (rows,) the index of
 the item of each row and, where the dataset has labels, `labels` (rows, C); attribute `model`, the
 facts of the fit as JSON; attribute `made`, provenance as JSON; attribute `modalities`, first and
-second view.
+second view; attribute `score`, 'cosine' where the method compares rows so, else 'own'.
 """
 
 import json
@@ -26,6 +26,7 @@ from crossmodal.learning.selection import directions, pools
 from crossmodal.metrics.blocks import ScoreRows
 from crossmodal.metrics.retrieval import Pool
 from crossmodal.models.fit_facts import Facts
+from crossmodal.vectors import inner_product
 
 SPLITS = ("validation", "test")
 MODALITY = re.compile(r"\w+")
@@ -39,11 +40,13 @@ class Embedded:
         facts: Facts of the fit, as in model.json.
         splits: 'validation' and 'test' -> modality -> pool, first and second view.
         ids: Ids of the test split's rows by modality.
+        cosine: True if rows are compared by the cosine, so that no method has to be imported.
     """
 
     facts: Facts
     splits: dict[str, dict[str, Pool]]
     ids: dict[str, list[str]]
+    cosine: bool
 
     @cached_property
     def method(self) -> Method:
@@ -69,6 +72,8 @@ class Embedded:
         """Return a function of rows: scores (rows, n) of queries against a gallery."""
         direction = query, gallery
         queries, documents = (pool.embeddings for pool in self.pools(split, direction))
+        if self.cosine:
+            return lambda rows: inner_product(queries[rows], documents)
         return lambda rows: score(self.method, queries[rows], documents, direction)
 
 
@@ -94,6 +99,7 @@ def write_embeddings(
             ("model", facts),
             ("made", provenance),
             ("modalities", modalities),
+            ("score", "cosine" if method.cosine else "own"),
         ):
             hdf5.describe(file, attribute, json.dumps(value))
         for name, split in splits.items():
@@ -121,10 +127,14 @@ def read_embeddings(path: Path) -> Embedded:
         modalities = json.loads(file.attrs["modalities"])
         if len(modalities) != 2 or not all(map(MODALITY.fullmatch, modalities)):
             raise ValueError(f"modalities {modalities}")
+        scored = json.loads(file.attrs.get("score", '"own"'))  # earlier files do not say
+        if scored not in ("cosine", "own"):
+            raise ValueError(f"score {scored!r}")
         splits = {
             split: {m: _read_pool(file, f"{split}/{m}") for m in modalities} for split in SPLITS
         }
-        return Embedded(facts, splits, {m: _read_ids(file, f"test/{m}") for m in modalities})
+        ids = {m: _read_ids(file, f"test/{m}") for m in modalities}
+        return Embedded(facts, splits, ids, scored == "cosine")
 
 
 def read_embedded_facts(path: Path) -> Facts:
