@@ -9,6 +9,7 @@ import pytest
 
 from crossmodal.search.place import Place
 from crossmodal.search.searcher import Searcher
+from tests.browser.audit import WINDOWS, audit, opened
 from tests.test_load import MODELS, contents, make_studio
 
 pytestmark = pytest.mark.browser
@@ -246,3 +247,24 @@ def test_a_file_is_dropped(page, site):
         [list(site.image.read_bytes()), site.image.name],
     )
     assert cards(page, "cca").count() == 4
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+def test_search_page_passes_the_audit(browser, site, window):
+    with opened(browser, site.url, window) as (page, faults, sizes):
+        page.locator("section.model li").first.wait_for()
+        assert sum(sizes) < 100_000
+        assert not audit(page)
+        page.locator("#text").fill(f"{CAPTIONS[0]} zebra")
+        page.keyboard.press("Enter")
+        shown(page.locator("#status")).to_have_text("Searched with 2 models.")
+        assert not audit(page)
+        page.set_input_files("#file", site.image)
+        cards(page, "sisa")
+        page.get_by_text("Nearest training items").first.click()
+        assert not audit(page)
+        page.locator("#text").fill("zebra")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("section .failed")
+        assert not audit(page)
+    assert all("400" in fault for fault in faults)  # Chromium tells of an answer that refuses

@@ -5,6 +5,7 @@ import os
 
 import pytest
 
+from tests.browser.audit import WINDOWS, audit, opened
 from tests.steps.test_site import HOSTILE, write_site
 
 pytestmark = pytest.mark.browser
@@ -187,3 +188,19 @@ def test_what_is_shown_is_downloaded(numbers, tmp_path):
     assert [row["reproduced"] for row in rows] == ["0.25", "0.5", ""]
     assert rows[1]["row"] == f"CCA {HOSTILE}"
     assert rows[2]["row"] == "'=cited"
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+def test_site_passes_the_audit(browser, address, window):
+    with opened(browser, address, window) as (page, faults, sizes):
+        page.locator("[data-table=one] table").wait_for()
+        assert not audit(page)
+        page.locator("[data-table=two] summary").click()
+        page.get_by_text("Each claim", exact=True).click()
+        page.get_by_text("Filter, sort, download").click()
+        page.locator("#board tbody tr").first.wait_for()
+        assert not audit(page)
+        page.locator("#tables").get_by_role("button", name="SAM").first.click()
+        assert not audit(page)
+        assert not faults
+        assert sum(sizes) < 100_000

@@ -2,9 +2,7 @@
 
 import json
 from dataclasses import asdict, dataclass
-from html import escape
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -17,11 +15,10 @@ from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import write_text
 from crossmodal.io.relative_names import inside
 from crossmodal.io.text_table import print_table
-from crossmodal.learning.method import Direction
 from crossmodal.models.embedding_file import Embedded, read_embeddings
 from crossmodal.reporting.estimates import Estimate, difference
-from crossmodal.reporting.example_page import RULES, to_page, to_row, to_table
-from crossmodal.reporting.examples import QUERIES, Example, example, retrieve
+from crossmodal.reporting.example_page import RULES, to_page
+from crossmodal.reporting.flips import Flips, Seeds, find_flips, to_parts
 from crossmodal.reporting.html import Showing
 from crossmodal.reporting.item_draws import item_draws, of_both
 from crossmodal.reporting.query_values import QueryValues, read_query_values
@@ -29,7 +26,6 @@ from crossmodal.reporting.rows import with_decimals
 from crossmodal.reporting.run_files import EMBEDDINGS, METRICS, run_files
 
 PERMUTATIONS = 9999
-Seeds = dict[int, dict[str, QueryValues]]
 
 
 @dataclass(frozen=True)
@@ -80,9 +76,10 @@ def compare(
     project = read(params, *overlays)
     lines = _lines(names, runs, project)
     by_label = all(_is_of_categories(project, name) for name in names)
-    flips = _flips(runs, "mAP" if by_label and lines[0].metric == "mAP" else "R@10")
+    flips = find_flips(runs, "mAP" if by_label and lines[0].metric == "mAP" else "R@10")
     if as_json:
-        print(json.dumps({"numbers": [*map(asdict, lines)], "flips": flips}, indent=2))
+        named = {direction: asdict(own) for direction, own in flips.items()}
+        print(json.dumps({"numbers": [*map(asdict, lines)], "flips": named}, indent=2))
     else:
         _print(names, lines, flips)
     if page:
@@ -166,24 +163,7 @@ def _permuted(shares: np.ndarray) -> float:
     return float(test.pvalue)
 
 
-def _flips(runs: list[Seeds], metric: str) -> dict[str, dict[str, Any]]:
-    """Return ids of queries whose metric is above a half in one run alone, by direction."""
-    flips = {}
-    for direction, queries in next(iter(runs[0].values())).items():
-        scale = 100 if metric.startswith("R@") else 1
-        first, second = (
-            np.mean([v[direction].metrics()[metric] for v in seeds.values()], axis=0) > scale / 2
-            for seeds in runs
-        )
-        flips[direction] = {
-            "metric": metric,
-            "first": queries.ids[first & ~second].tolist(),
-            "second": queries.ids[second & ~first].tolist(),
-        }
-    return flips
-
-
-def _print(names: tuple[str, str], lines: list[Line], flips: dict[str, Any]) -> None:
+def _print(names: tuple[str, str], lines: list[Line], flips: dict[str, Flips]) -> None:
     header = ("direction", "metric", *names, "difference", "95 % interval", "p")
     rows = [
         (
@@ -197,33 +177,24 @@ def _print(names: tuple[str, str], lines: list[Line], flips: dict[str, Any]) -> 
     ]
     print_table(f"{names[0]} minus {names[1]}, on the test items of both", header, rows)
     for direction, own in flips.items():
-        counts = f"{len(own['first'])} for {names[0]}, {len(own['second'])} for {names[1]}"
-        print(f"{direction}: queries with {own['metric']} above a half in one run alone: {counts}")
+        counts = f"{len(own.first)} for {names[0]}, {len(own.second)} for {names[1]}"
+        print(f"{direction}: queries with {own.metric} above a half in one run alone: {counts}")
 
 
-def _page(names: tuple[str, str], runs: list[Seeds], flips: dict[str, Any]) -> str:
+def _page(names: tuple[str, str], runs: list[Seeds], flips: dict[str, Flips]) -> str:
     """Return the queries that flip, with the results of a seed of each run."""
     paths = [next(iter(run_files(name, EMBEDDINGS).values())) for name in names]
     models = [read_embeddings(path) for path in paths]
     for path, model, seeds in zip(paths, models, runs, strict=True):
         _check_queries(path, model, next(iter(seeds.values())))
     showing, title = Showing(_dataset(paths[0])), " against ".join(names)
-    rule = RULES[models[0].facts["relevance"] if models[0].by_label else "item"]
-    parts = [f"<h1>{escape(title)}</h1>", f"<p>{rule}</p>"]
+    parts = []
     for pair in models[0].directions():
-        retrieved = [
-            retrieve(*m.pools("test", pair), m.scorer("test", *pair), m.by_label) for m in models
-        ]
-        own = flips["-to-".join(pair)]
-        for name, ids in zip(names, (own["first"], own["second"]), strict=True):
-            rows = [
-                to_row(showing, pair, model.ids, _example(model, pair, results, id), label)
-                for id in ids[:QUERIES]
-                for model, results, label in zip(models, retrieved, names, strict=True)
-            ]
-            heading = f"{own['metric']} above a half by {escape(name)} alone: {len(ids)} queries"
-            parts += [f"<h2>{' to '.join(pair)}</h2><h3>{heading}</h3>", to_table(rows)]
-    return to_page(title, parts)
+        parts.append(f"<h2>{' to '.join(pair)}</h2>")
+        parts += to_parts(showing, pair, models, names, flips["-to-".join(pair)])
+    return to_page(
+        title, RULES[models[0].facts["relevance"] if models[0].by_label else "item"], parts
+    )
 
 
 def _check_queries(path: Path, model: Embedded, values: dict[str, QueryValues]) -> None:
@@ -237,9 +208,3 @@ def _dataset(embeddings: Path) -> Prepared:
     inputs = map(Path, provenance_of(embeddings).inputs)
     name = next((path.parent.name for path in inputs if path.name == "items.csv"), "")
     return Prepared(inside(PREPARED, name, embeddings))
-
-
-def _example(
-    model: Embedded, pair: Direction, retrieved: dict[str, np.ndarray], id: str
-) -> Example:
-    return example(*model.pools("test", pair), retrieved, model.ids[pair[0]].index(id))

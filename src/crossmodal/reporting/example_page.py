@@ -8,16 +8,18 @@ from crossmodal.reporting.site import PAGE
 
 # beside the style of the site
 STYLE = """
+:root { --right: #1a7f37; --wrong: #cf222e; }
+@media (prefers-color-scheme: dark) { :root { --right: #3fb950; --wrong: #ff7b72; } }
 table { table-layout: fixed; }
 td { overflow-wrap: anywhere; }
 td > div { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 6; }
 td > div { overflow: hidden; }
-td.right { border-top: 4px solid #1a7f37; } td.wrong { border-top: 4px dashed #cf222e; }
-td img { width: 100%; aspect-ratio: 1; object-fit: cover; border-radius: .3rem; }
+td.right { border-top: 4px solid var(--right); } td.wrong { border-top: 4px dashed var(--wrong); }
+td img { display: block; width: 100%; aspect-ratio: 1; object-fit: contain; }
 audio { width: 100%; }
 @media (max-width: 40rem) {
-  tr { display: flex; flex-wrap: wrap; border-bottom: 2px solid var(--line); padding: .5rem 0; }
-  th { display: none; } td { flex: 1 1 40%; border-bottom: 0; }
+  tr { display: grid; grid-template-columns: 1fr 1fr; padding: .5rem 0; }
+  th { display: none; }
 }
 """
 RULES = {
@@ -27,12 +29,13 @@ RULES = {
 }
 
 
-def to_page(title: str, parts: list[str]) -> str:
+def to_page(title: str, rule: str, parts: list[str]) -> str:
     """Return the page.
 
     Args:
         title: Of the page.
-        parts: Its body, as HTML.
+        rule: Sentence on what is relevant, as HTML.
+        parts: What follows, as HTML.
     """
     body = "\n".join(parts)
     style = (PAGE / "site.css").read_text(encoding="utf-8") + STYLE
@@ -41,7 +44,8 @@ def to_page(title: str, parts: list[str]) -> str:
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
         "<meta name='color-scheme' content='light dark'>"
         f"<title>{escape(title)}</title>"
-        f"<style>{style}</style></head><body>\n{body}\n</body></html>\n"
+        f"<style>{style}</style></head><body>\n<header><h1>{escape(title)}</h1></header>\n"
+        f"<main>\n<p>{rule}</p>\n{body}\n</main></body></html>\n"
     )
 
 
@@ -55,7 +59,7 @@ def to_table(rows: list[str]) -> str:
         return "<p>None.</p>"
     header = f"<tr><th>query</th><th>its pair</th><th colspan='{RESULTS}'>results</th></tr>"
     table = f"<table>{header}{''.join(rows)}</table>"
-    return f"<div class='wide' tabindex='0' role='region' aria-label='Results'>{table}</div>"
+    return f"<div class='wide' tabindex='0' role='group' aria-label='Results'>{table}</div>"
 
 
 def to_row(

@@ -1,14 +1,20 @@
 """A page of retrieved examples: queries and their first results, right and wrong marked."""
 
-from html import escape
 from pathlib import Path
 
+import numpy as np
+
 from crossmodal.data.prepared import Prepared
+from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import write_text
-from crossmodal.models.embedding_file import read_embeddings
+from crossmodal.learning.method import Direction
+from crossmodal.metrics.retrieval import per_query
+from crossmodal.models.embedding_file import Embedded, read_embeddings
 from crossmodal.reporting.example_page import RULES, to_page, to_row, to_table
 from crossmodal.reporting.examples import chance, draw_examples
+from crossmodal.reporting.flips import find_flips, to_parts
 from crossmodal.reporting.html import Showing
+from crossmodal.reporting.query_values import QueryValues
 from crossmodal.workflow.records import verified
 from crossmodal.workflow.report_specs import ExamplesSpec
 
@@ -24,21 +30,21 @@ def show_examples(spec: ExamplesSpec, output: Path, embeddings: list[Path], fold
     Args:
         spec: Names of the experiments, their dataset, and what is relevant.
         output: The page.
-        embeddings: Embedding file of a run of each; those beside it show what they find for the
-            same queries.
+        embeddings: Embedding file of a run of each; the second one, if there is one, shows what it
+            finds for the same queries, and which queries one of the two answers alone.
         folder: Folder of the prepared dataset.
 
     Raises:
-        CrossmodalError: If an input is missing or corrupt.
+        CrossmodalError: If an input is missing or corrupt, or test rows differ.
     """
     verified([*embeddings, *(folder / name for name in ("items.csv", "captions.csv", "media.zip"))])
     models = [read_embeddings(path) for path in embeddings]
+    _check_queries(embeddings, models)
     showing, own = Showing(Prepared(folder)), models[0]
     title = f"{' beside '.join(spec.labels)}: {spec.dataset}, test split"
-    rule = RULES[spec.relevance if own.by_label else "item"]
-    parts = [f"<h1>{escape(title)}</h1>", f"<p>{rule}</p>"]
+    parts = []
     for pair in own.directions():
-        queries, gallery = own.pools("test", pair)
+        parts += [f"<h2>{' to '.join(pair)}</h2>", _by_chance(own, pair)]
         drawn = [
             draw_examples(
                 *model.pools("test", pair),
@@ -48,8 +54,6 @@ def show_examples(spec: ExamplesSpec, output: Path, embeddings: list[Path], fold
             )
             for model in models
         ]
-        right = chance(queries, gallery, own.by_label)
-        by_chance = f"<p>Among {len(gallery)} results; by chance {right:.1%} are right.</p>"
         for name, heading in PARTS.items():
             # each model fails at queries of its own
             sides = drawn if name == "random" else drawn[:1]
@@ -58,5 +62,34 @@ def show_examples(spec: ExamplesSpec, output: Path, embeddings: list[Path], fold
                 for examples in zip(*(side[name] for side in sides), strict=True)
                 for example, model, label in zip(examples, models, spec.labels, strict=False)
             ]
-            parts += [f"<h2>{' to '.join(pair)}</h2><h3>{heading}</h3>{by_chance}", to_table(rows)]
-    write_text(output, to_page(title, parts))
+            parts += [f"<h3>{heading}</h3>", to_table(rows)]
+        if len(models) > 1:
+            runs = [{0: {"-to-".join(pair): _values(model, pair)}} for model in models]
+            flips = find_flips(runs, "mAP" if own.by_label else "R@10")
+            parts += to_parts(showing, pair, models, spec.labels, *flips.values())
+    rule = RULES[spec.relevance if own.by_label else "item"]
+    write_text(output, to_page(title, rule, parts))
+
+
+def _check_queries(paths: list[Path], models: list[Embedded]) -> None:
+    """Check that all models have the same test rows."""
+    for path, model in zip(paths, models, strict=True):
+        if model.ids != models[0].ids:
+            raise CrossmodalError(
+                f"{path}: has other test rows than {paths[0]}; name an experiment with views of "
+                "the same kind in `beside`"
+            )
+
+
+def _by_chance(model: Embedded, pair: Direction) -> str:
+    """Return a sentence on the share of results that are right by chance."""
+    queries, gallery = model.pools("test", pair)
+    right = chance(queries, gallery, model.by_label)
+    return f"<p>Among {len(gallery)} results; by chance {right:.1%} are right.</p>"
+
+
+def _values(model: Embedded, pair: Direction) -> QueryValues:
+    """Return the metrics of each test query of a direction."""
+    queries, gallery = model.pools("test", pair)
+    measured = per_query(queries, gallery, model.scorer("test", *pair))
+    return QueryValues(np.array(model.ids[pair[0]]), queries.items, measured)
