@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
+from crossmodal.datasets._formats.column_names import PAGE
 from crossmodal.datasets._formats.hugging_face_folder import metadata
 from crossmodal.datasets._formats.item_records import MODALITIES
 from crossmodal.datasets._formats.reading import read_source
 from crossmodal.datasets._own_csv import Table, is_own_csv
 from crossmodal.datasets._own_table import named_rows
-from crossmodal.errors import CrossmodalError
+from crossmodal.errors import CrossmodalError, listed
 
 
 def table_of_source(path: Path, skip_bad: bool) -> Table | None:
@@ -35,6 +36,8 @@ def table_of_source(path: Path, skip_bad: bool) -> Table | None:
         raise CrossmodalError("\n".join([*bad, f"{path}: {source.kind}: {advice}"]))
     if len({*MODALITIES} & {*columns}) < 2:
         need = f"two of {', '.join(MODALITIES)} are needed"
+        if source.unread:
+            need += f"; not read: {listed([*source.unread])}; {PAGE} has names that are"
         raise CrossmodalError("\n  ".join([f"{source.facts()}; {need}", *source.notes]))
     facts = [source.facts(), *source.notes]
     return Table(path, source.rows, facts=facts, option="source", malformed=bad)

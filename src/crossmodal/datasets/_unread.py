@@ -18,7 +18,8 @@ KINDS = {
     ".pdf": 'pdftotext "$1"',
 }
 COMMAND = {suffix: command for suffixes, command in KINDS.items() for suffix in suffixes.split()}
-TABLES = (".tsv", ".xlsx", ".xls", ".ods", ".json", ".jsonl", ".xml", ".parquet")
+TABLES = (".tsv", ".xls", ".ods", ".xml")
+ITSELF = (".json", ".jsonl", ".ndjson", ".parquet", ".xlsx")  # that formats read
 READERS = {".parquet": "pyarrow", ".xlsx": "openpyxl"}
 SHAPE = "a table is a CSV with the columns id and two of image, text and speech"
 
@@ -34,6 +35,8 @@ def reason(folder: Path, path: Path) -> str:
         return f"CSVs of another shape or in a sub-folder, not read; {SHAPE}"
     if suffix in READERS and not find_spec(READERS[suffix]):
         return f'{suffix}, not read; `pip install "crossmodal-retrieval[formats]"` reads tables'
+    if suffix in ITSELF:
+        return f"{suffix}, not read; name such a file itself, to be told why"
     return f"{suffix}, not read; {SHAPE}" if suffix in TABLES else "files of other kinds, not read"
 
 

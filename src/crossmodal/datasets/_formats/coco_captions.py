@@ -13,10 +13,10 @@ KIND = "COCO captions"
 
 def is_coco(content: JsonObject) -> bool:
     """Return whether JSON has images and captions of them."""
-    notes = content.get("annotations")
-    first = notes[0] if isinstance(notes, list) and notes else None
-    has_images = isinstance(content.get("images"), list)
-    return has_images and isinstance(first, dict) and "caption" in first
+    images, notes = content.get("images"), content.get("annotations")
+    if not isinstance(images, list) or not isinstance(notes, list):
+        return False
+    return any(isinstance(note, dict) and "caption" in note for note in notes)
 
 
 def coco_records(
@@ -24,10 +24,12 @@ def coco_records(
 ) -> Iterator[Record]:
     """Yield a record of each image, with all of its captions; the file's name says the split."""
     captions: dict[object, list[object]] = {}
+    first: dict[object, int] = {}  # annotation of each image
     for number, note in enumerate(content["annotations"], 1):
         with bad.collect():
             try:
                 captions.setdefault(note["image_id"], []).append(note["caption"])
+                first.setdefault(note["image_id"], number)
             except (LookupError, TypeError) as error:
                 reason = f": annotation has no image_id or caption: {str(note)[:80]}"
                 raise RowError(table, number, reason) from error
@@ -42,4 +44,5 @@ def coco_records(
             image = pictures.find(table, number, name)
             yield Record(table, number, {"image": image, "text": texts, "split": split})
     for image in captions:
-        bad.errors.append(RowError(table, 0, f": captions of image {image!r}, which is not there"))
+        reason = f": annotation captions image {image!r}, which `images` does not have"
+        bad.errors.append(RowError(table, first[image], reason))

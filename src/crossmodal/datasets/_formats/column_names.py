@@ -5,6 +5,7 @@ from pathlib import PurePosixPath
 
 from crossmodal.io.suffixes import SUFFIXES
 
+PAGE = "docs/formats.md"  # that lists these names
 FILES = ("file_name", "filename", "file_path", "filepath", "file", "path")  # of either kind
 NAMES = {
     "id": ("id", "key", "__key__", "uid", "item", "image_id", "img_id", "imgid"),

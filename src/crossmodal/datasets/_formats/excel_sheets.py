@@ -4,8 +4,8 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from crossmodal.datasets._formats.column_names import suffices
-from crossmodal.errors import FORMATS, CrossmodalError
+from crossmodal.datasets._formats.column_names import PAGE, suffices
+from crossmodal.errors import FORMATS, CrossmodalError, listed
 
 LARGEST = 1 << 30  # bytes of the unpacked workbook
 
@@ -14,7 +14,8 @@ def sheet_rows(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
     """Yield number and values of each row below the header; empty ones are left out.
 
     Raises:
-        CrossmodalError: If it is no such workbook, or openpyxl is not installed.
+        CrossmodalError: If it is no such workbook, no sheet has a header that names columns, or
+            openpyxl is not installed.
     """
     try:
         from openpyxl import load_workbook
@@ -38,3 +39,8 @@ def sheet_rows(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
                 if any(value is not None for value in row)
             )
             return
+    first = next((rows[0] for rows in sheets if rows), ())
+    raise CrossmodalError(
+        f"{path}: no sheet's first row names two of image, text and speech, as {PAGE} has them; "
+        f"the first sheet has: {listed(str(name) for name in first if name) or 'nothing'}"
+    )

@@ -45,11 +45,13 @@ class Record:
         number: Of the record, from 1.
         values: Of `id`, `image`, `text`, `speech`, `labels` and `split`, as far as they are
             stated; an image or speech is a path from the root or a `Member`.
+        unread: Names of columns, or endings of files, that are not read.
     """
 
     table: Path
     number: int
     values: dict[str, object]
+    unread: tuple[str, ...] = ()
 
     def error(self, reason: str) -> RowError:
         """Return an error that names file and record."""
@@ -68,6 +70,7 @@ class Source:
         members: Where the files lie that are within others.
         bad: What is malformed.
         notes: What else is to be said, such as splits that are not used.
+        unread: Names of columns, or endings of files, that are not read.
     """
 
     path: Path
@@ -77,6 +80,7 @@ class Source:
     members: dict[Path, Extent] = field(default_factory=dict)
     bad: Findings = field(default_factory=Findings)
     notes: list[str] = field(default_factory=list)
+    unread: dict[str, None] = field(default_factory=dict)  # in their order
 
     def fill(self, records: Iterable[Record]) -> None:
         """Take the records' rows.
@@ -85,6 +89,7 @@ class Source:
         """
         items: list[tuple[Record, list[dict[str, str]]]] = []
         for record in records:
+            self.unread |= dict.fromkeys(record.unread)
             with self.bad.collect():
                 items.append((record, [*self._fields(record)]))
         has: dict[str, set[str]] = {}
@@ -130,7 +135,11 @@ class Source:
         image = self._file(record, values.get("image"))
         speech = self._file(record, values.get("speech"))
         stated = values.get("id")
+        if isinstance(stated, list | dict | bool):
+            raise record.error(f"a {type(stated).__name__} is no id; give a text or a number")
         if stated in (None, ""):
+            if not (image or speech):
+                raise record.error("has no id, and no image or speech, whose path would be it")
             stated = PurePosixPath(image or speech).with_suffix("").as_posix()
         id = legal_id(PurePosixPath(str(stated)))
         if not is_file_name(id):
@@ -154,7 +163,11 @@ class Source:
             self.members[self.root / value.name] = value.extent
             return value.name
         if not isinstance(value, str):
-            raise record.error(f"{str(value)[:80]!r} is no path")
+            raise record.error(f"a {type(value).__name__} is no path; give one, or bytes")
+        if "://" in value:
+            raise record.error(
+                f"{value[:80]!r} is an address; download the files first, as img2dataset does"
+            )
         name = value.replace("\\", "/").removeprefix("./")
         path = PurePosixPath(name)
         if path.is_absolute() and path.is_relative_to(self.root.absolute()):
@@ -168,7 +181,8 @@ class Source:
         """Return what was read, in one line with counts."""
         rows, columns = self.rows, self.rows[0].values if self.rows else {}
         parts = [f"{len({row['id'] for row in rows}):,} items"]
-        parts.append("with " + " and ".join(m for m in MODALITIES if m in columns))
+        has = [m for m in MODALITIES if m in columns]
+        parts += [f"with {' and '.join(has)}"] if has else []
         parts.append(f"{sum(bool(row['text']) for row in rows):,} captions")
         labels = {name for row in rows for name in row["labels"].split(";")} - {""}
         parts += [f"{len(labels):,} labels"] if labels else []
@@ -192,7 +206,8 @@ def captions(value: object) -> list[str]:
     if isinstance(value, list | tuple):
         return [text for entry in value for text in captions(entry)]
     if not isinstance(value, str):
-        raise ValueError(f"{str(value)[:80]!r} is no caption, but {type(value).__name__}")
+        reason = f"is no caption, but {type(value).__name__}; give a text, or a list of them"
+        raise ValueError(f"{str(value)[:80]!r} {reason}")
     if listed := list_of_texts(value):
         return [text for entry in listed for text in captions(entry)]
     text = " ".join(value.split())
@@ -223,7 +238,8 @@ def labels_of(value: object) -> str:
     if isinstance(value, list | tuple):
         return ";".join(filter(None, map(labels_of, value)))
     if not isinstance(value, str | int):
-        raise ValueError(f"{str(value)[:80]!r} is no label, but {type(value).__name__}")
+        reason = f"is no label, but {type(value).__name__}; give a text or a whole number"
+        raise ValueError(f"{str(value)[:80]!r} {reason}")
     if isinstance(value, str) and (listed := list_of_texts(value)):
         return labels_of(listed)
     text = " ".join(str(value).split())

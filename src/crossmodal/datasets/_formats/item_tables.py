@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from crossmodal.datasets._formats.column_names import ALL, meant, parts, suffices
+from crossmodal.datasets._formats.column_names import ALL, meant, parts
 from crossmodal.datasets._formats.excel_sheets import sheet_rows
 from crossmodal.datasets._formats.item_records import Keep, Member, Record, split_in
 from crossmodal.datasets._formats.json_lines import json_rows
@@ -21,18 +21,18 @@ KINDS |= {".xlsx": "Excel", ".csv": "CSV", ".tsv": "CSV", ".json": "JSON"}
 Rows = Iterator[tuple[int, dict[str, object]]]
 
 
-def is_table(path: Path) -> bool:
-    """Return whether a file is a table whose columns hold two of image, text and speech.
+def columns_of(path: Path) -> list[str]:
+    """Return the names of a table's columns; none of an empty one, or of another file.
 
     Raises:
         CrossmodalError: If it cannot be read, or a library that reads it is not installed.
     """
     if path.suffix.lower() not in KINDS:
-        return False
+        return []
     if path.suffix.lower() == ".parquet":
-        return suffices(parquet_columns(path))
-    first = next(_rows(path, Findings(), [], media=False), None)
-    return first is not None and suffices(first[1])
+        return parquet_columns(path)
+    _, first = next(_rows(path, Findings(), [], media=False), (0, {}))
+    return [*first]
 
 
 def table_records(
@@ -53,14 +53,16 @@ def table_records(
         beside = table.parent.relative_to(folder) if root == folder else Path()
         try:
             for number, record in _records(table, bad, keep is not None):
-                values = {"split": split} | parts(record, meant(record))
+                columns = meant(record)
+                values = {"split": split} | parts(record, columns)
+                unread = tuple(name for name in record if name and name not in columns.values())
                 for part in ("image", "speech"):
                     place = f"{table.relative_to(folder).as_posix()}/{part}/{number}"
                     value = values.get(part)
                     values[part] = _placed(value, place, SUFFIXES[part], beside, keep or _unkept)
                 if not values.get("id") and isinstance(values["image"], Member):
                     values["id"] = f"{name.as_posix()}-{number}"
-                yield Record(table, number, values)
+                yield Record(table, number, values, unread)
         except CrossmodalError as error:
             bad.errors.append(RowError(table, 0, f": {error}"))
 
@@ -113,4 +115,5 @@ def _placed(
     if isinstance(value, bytes):
         suffix = Path(path).suffix.lower()
         return Member(name + suffix * (suffix in suffixes), keep(value))
-    return (beside / value).as_posix() if value and isinstance(value, str) else value
+    is_path = isinstance(value, str) and value and "://" not in value
+    return (beside / str(value)).as_posix() if is_path else value

@@ -1,6 +1,7 @@
 """JSON Lines, a record on each; or a JSON file with a list of records."""
 
 import json
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -37,6 +38,9 @@ def json_of(text: str | bytes, path: Path, number: int) -> object:
 def _lines(path: Path) -> Iterator[tuple[int, object]]:
     with path.open("rb") as stream:
         number = 0
+        if stream.read(2) in (BOM_UTF16_LE, BOM_UTF16_BE):
+            raise CrossmodalError(f"{path}: is UTF-16; save it as UTF-8")
+        stream.seek(0)
         while line := stream.readline(LONGEST):
             number += 1
             if len(line) == LONGEST:

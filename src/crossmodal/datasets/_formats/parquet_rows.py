@@ -37,14 +37,18 @@ def parquet_rows(
     read = [column for column in columns if column not in with_bytes] + [
         f"{column}.path" for column, has_path in with_bytes.items() if has_path
     ]
-    unread = dict.fromkeys(with_bytes, UNREAD)
     try:
         for batch in file.iter_batches(BATCH, columns=read):
             for record in batch.to_pylist():
                 number += 1
-                yield number, unread | record
+                yield number, record | {name: _unread(record.get(name)) for name in with_bytes}
     except (OSError, ValueError) as error:
         raise CrossmodalError(f"{path}: row {number + 1}: {error}; get the file again") from error
+
+
+def _unread(value: object) -> dict[str, object]:
+    """Return what stands for bytes that are not read, with their path where that is told."""
+    return {"bytes": UNREAD, "path": value.get("path") if isinstance(value, dict) else None}
 
 
 def _open(path: Path) -> "ParquetFile":

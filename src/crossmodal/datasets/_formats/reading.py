@@ -10,10 +10,11 @@ from crossmodal.datasets._formats import (
     karpathy_splits,
     webdataset,
 )
+from crossmodal.datasets._formats.column_names import PAGE, suffices
 from crossmodal.datasets._formats.item_records import Keep, Record, Source
-from crossmodal.datasets._formats.item_tables import KINDS, is_table, table_records
+from crossmodal.datasets._formats.item_tables import KINDS, columns_of, table_records
 from crossmodal.datasets._formats.named_pictures import NamedPictures
-from crossmodal.errors import CrossmodalError
+from crossmodal.errors import CrossmodalError, listed
 from crossmodal.io.files import JsonObject
 from crossmodal.io.folders import list_files
 
@@ -116,10 +117,16 @@ def _tables(
 
 
 def _is_table(file: Path, alone: bool) -> bool:
-    """Return whether a file is a table; in a folder, others are no mistake."""
+    """Return whether a file is a table of items; in a folder, others are no mistake."""
     try:
-        return is_table(file)
+        names = columns_of(file)
     except CrossmodalError:
         if alone:
             raise
         return False
+    if alone and names and not suffices(names):
+        raise CrossmodalError(
+            f"{file}: has the columns {listed(names)}; two of image, text and speech are needed, "
+            f"in names that {PAGE} has"
+        )
+    return suffices(names)

@@ -21,6 +21,7 @@ from crossmodal.io.tar_extents import tar_extents
 KIND = "WebDataset"
 TARS = (".tar", ".tgz", ".gz", ".zst", ".xz", ".bz2")
 STATS = "_stats.json"  # ends the names of img2dataset's reports
+TEXTS, MEDIA = (".json", ".txt", ".caption", ".cls"), ("image", "speech")
 LONGEST_TEXT = 1 << 24  # bytes
 
 Placed = tuple[str, Extent]  # name in the shard, and where it lies
@@ -66,8 +67,10 @@ def shard_records(shards: list[Path], folder: Path, bad: Findings) -> Iterator[R
                     here.add(key)
                     own = first.setdefault(key, shard) == shard
                     id = key if own else (beside.with_suffix("") / key).as_posix()
-                    values = {"id": id, "split": split, **_sample(shard, number, beside, files)}
-                    yield Record(shard, number, values)
+                    by_ending = _by_ending(files)
+                    said = _sample(shard, number, beside, by_ending)
+                    unread = tuple(ending for ending in by_ending if not _is_read(ending))
+                    yield Record(shard, number, {"id": id, "split": split, **said}, unread)
         except CrossmodalError as error:
             bad.errors.append(RowError(shard, number + 1, f": {error}"))
 
@@ -92,15 +95,26 @@ def _parts(name: str) -> tuple[str, str]:
     return (path.parent / stem).as_posix(), f".{ending.lower()}"
 
 
-def _sample(shard: Path, number: int, beside: Path, files: Iterator[Placed]) -> dict[str, object]:
+def _by_ending(files: Iterator[Placed]) -> dict[str, Placed]:
+    """Return the files of a sample, the first of each ending."""
+    found: dict[str, Placed] = {}
+    for name, extent in files:
+        found.setdefault(_parts(name)[1], (name, extent))
+    return found
+
+
+def _is_read(ending: str) -> bool:
+    return ending in TEXTS or any(ending in SUFFIXES[part] for part in MEDIA)
+
+
+def _sample(
+    shard: Path, number: int, beside: Path, by_ending: dict[str, Placed]
+) -> dict[str, object]:
     """Return what the files of a sample say: picture, sound, text, label and what is in JSON.
 
     Raises:
         RowError: If a text or JSON cannot be read.
     """
-    by_ending: dict[str, Placed] = {}
-    for name, extent in files:
-        by_ending.setdefault(_parts(name)[1], (name, extent))
     values: dict[str, object] = {}
     if ".json" in by_ending:
         stated = json_of(_text(shard, number, by_ending[".json"]), shard, number)
@@ -109,7 +123,7 @@ def _sample(shard: Path, number: int, beside: Path, files: Iterator[Placed]) -> 
     for part, ending in (("labels", ".cls"), ("text", ".txt"), ("text", ".caption")):
         if ending in by_ending:
             values[part] = _text(shard, number, by_ending[ending]).splitlines()
-    for part in ("image", "speech"):
+    for part in MEDIA:
         place = next((by_ending[ending] for ending in by_ending if ending in SUFFIXES[part]), None)
         if place:
             values[part] = Member((beside / place[0]).as_posix(), place[1])
