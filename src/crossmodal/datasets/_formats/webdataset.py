@@ -68,9 +68,9 @@ def shard_records(shards: list[Path], folder: Path, bad: Findings) -> Iterator[R
                     own = first.setdefault(key, shard) == shard
                     id = key if own else (beside.with_suffix("") / key).as_posix()
                     by_ending = _by_ending(files)
-                    said = _sample(shard, number, beside, by_ending)
+                    stated = _sample(shard, number, beside, by_ending)
                     unread = tuple(ending for ending in by_ending if not _is_read(ending))
-                    yield Record(shard, number, {"id": id, "split": split, **said}, unread)
+                    yield Record(shard, number, {"id": id, "split": split, **stated}, unread)
         except CrossmodalError as error:
             bad.errors.append(RowError(shard, number + 1, f": {error}"))
 
@@ -97,10 +97,10 @@ def _parts(name: str) -> tuple[str, str]:
 
 def _by_ending(files: Iterator[Placed]) -> dict[str, Placed]:
     """Return the files of a sample, the first of each ending."""
-    found: dict[str, Placed] = {}
+    first: dict[str, Placed] = {}
     for name, extent in files:
-        found.setdefault(_parts(name)[1], (name, extent))
-    return found
+        first.setdefault(_parts(name)[1], (name, extent))
+    return first
 
 
 def _is_read(ending: str) -> bool:
