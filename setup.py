@@ -1,5 +1,6 @@
-"""Completes pyproject.toml: the version from git's tag, and the workflow's files in the package."""
+"""Completes pyproject.toml: version of git's tag, addresses, and the workflow's files."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -39,6 +40,19 @@ def version() -> str:
     return f"{tag['version']}.post{tag['commits']}+{tag['commit']}{'.dirty' * bool(tag['dirty'])}"
 
 
+def urls() -> dict[str, str]:
+    """Return addresses in the repository whose workflow on GitHub builds this; no file fixes it."""
+    if "GITHUB_REPOSITORY" not in os.environ:
+        return {}
+    top = f"{os.environ['GITHUB_SERVER_URL']}/{os.environ['GITHUB_REPOSITORY']}"
+    return {
+        "Source": top,
+        "Documentation": f"{top}/tree/HEAD/docs",
+        "Changelog": f"{top}/blob/HEAD/CHANGELOG.md",
+        "Issues": f"{top}/issues",
+    }
+
+
 class BuildWithWorkflow(build_py):
     """Copies the workflow's files into the package that is built; an editable one needs none."""
 
@@ -54,4 +68,4 @@ class BuildWithWorkflow(build_py):
             shutil.copyfile(path, copy)
 
 
-setup(version=version(), cmdclass={"build_py": BuildWithWorkflow})
+setup(version=version(), project_urls=urls(), cmdclass={"build_py": BuildWithWorkflow})

@@ -1,6 +1,7 @@
 """What is built of the project: wheel and source archive, which stand alone for fitted models."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,7 @@ import crossmodal
 from tests.test_load import MODELS, make_studio, png
 
 ROOT = Path(__file__).parents[1]
+SERVER = "https://example.org"
 USE = """
 import importlib.util, json, sys
 import crossmodal
@@ -48,7 +50,8 @@ def built(tmp_path_factory):
     (source / "data/raw/photos.zip").write_bytes(b"private")
     uv = shutil.which("uv", path=Path(sys.executable).parent)
     command = [uv, "build", "--quiet", "--offline", "--no-build-isolation", "--python"]
-    subprocess.run([*command, sys.executable], cwd=source, check=True)
+    environment = os.environ | {"GITHUB_SERVER_URL": SERVER, "GITHUB_REPOSITORY": "org/name"}
+    subprocess.run([*command, sys.executable], cwd=source, check=True, env=environment)
     (wheel,), (archive,) = (source / "dist").glob("*.whl"), (source / "dist").glob("*.tar.gz")
     return wheel, archive
 
@@ -98,6 +101,18 @@ def test_snakemake_and_dvc_come_with_the_workflow_alone(built, tmp_path):
             if need.marker is None or need.marker.evaluate({"extra": extra}):
                 names.add(need.name)
     assert needs["workflow"] - needs[""] == {"dvc", "snakemake"}
+
+
+def test_addresses_are_those_of_the_repository_that_builds(built, tmp_path):
+    zipfile.ZipFile(built[0]).extractall(tmp_path)
+    (distribution,) = metadata.distributions(path=[str(tmp_path)])
+    named = dict(each.split(", ") for each in distribution.metadata.get_all("Project-URL"))
+    assert named.pop("Source") == f"{SERVER}/org/name"
+    assert {*named} == {"Documentation", "Changelog", "Issues"}
+    for address in named.values():
+        assert address.startswith(f"{SERVER}/org/name/")
+        kind, _, path = address.removeprefix(f"{SERVER}/org/name/").partition("/HEAD/")
+        assert kind == "issues" or (ROOT / path).exists()
 
 
 def link_needed(site, distribution, linked):
