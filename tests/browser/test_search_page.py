@@ -2,6 +2,7 @@
 
 import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -21,7 +22,7 @@ CAPTIONS = ["a red circle", "the big square", f"a green circle {HOSTILE}", "a ' 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     """The server of two models in a thread, what they find, and contents to search by."""
-    uvicorn = pytest.importorskip("uvicorn")
+    pytest.importorskip("uvicorn")
     from crossmodal.search.application import make_application
 
     root = tmp_path_factory.mktemp("studio")
@@ -42,21 +43,28 @@ def site(tmp_path_factory):
             searcher.prepare()
         notes = ["fitted on 24 pairs, which teach little", ""]
         app = make_application(searchers, ["127.0.0.1"], notes=notes, threads=1, approximate=False)
-        server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
-        thread = threading.Thread(target=server.run)
-        thread.start()
-        while not server.started:
-            time.sleep(0.01)
-        port = server.servers[0].sockets[0].getsockname()[1]
-        yield SimpleNamespace(
-            url=f"http://127.0.0.1:{port}/",
-            searchers=searchers,
-            image=folder / sorted(path.name for path in folder.glob("*.png"))[2],
-            clip=clips[0],
-            folder=folder,
-        )
-        server.should_exit = True
-        thread.join()
+        with served(app) as url:
+            yield SimpleNamespace(
+                url=url,
+                searchers=searchers,
+                image=folder / sorted(path.name for path in folder.glob("*.png"))[2],
+                clip=clips[0],
+                folder=folder,
+            )
+
+
+@contextmanager
+def served(app):
+    """The address of a server in a thread."""
+    uvicorn = pytest.importorskip("uvicorn")
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/"
+    server.should_exit = True
+    thread.join()
 
 
 def shown(locator):
@@ -114,6 +122,39 @@ def test_more_like_a_result(page, site):
     images = page.locator("#results img")
     assert [images.nth(n).get_attribute("title") for n in range(len(expected))] == expected
     assert page.locator("#query img").get_attribute("title") == item
+
+
+def test_more_like_a_result_is_approximate_where_searches_are(page, site):
+    pytest.importorskip("faiss")
+    from crossmodal.search.application import make_application
+
+    searchers = site.searchers[:1]
+    app = make_application(searchers, ["127.0.0.1"], notes=[""], threads=1, approximate=True)
+    with served(app) as url:
+        page.goto(url)
+        page.locator("#text").fill(CAPTIONS[0])
+        page.keyboard.press("Enter")
+        first = cards(page, "cca").first
+        for _ in range(2):  # without a comparison with all items, a score has no place among them
+            shown(first.locator(".score")).to_be_visible()
+            assert first.locator("meter").count() == 0
+            first.get_by_role("button", name="More like this").click()
+            shown(page.locator("#query img")).to_be_visible()
+            page.wait_for_selector('#results[aria-busy="false"]')
+
+
+def test_sentences_of_the_data_are_examples(page, site):
+    page.goto(site.url)
+    examples = page.locator("#examples button")
+    shown(examples).to_have_count(3)
+    sample, _ = site.searchers[0].sample("text", 3)
+    assert examples.all_inner_texts() == [item.text for item in sample]
+    examples.nth(1).click()
+    assert page.locator("#text").input_value() == sample[1].text
+    expected = site.searchers[0].search("text", sample[1].text)
+    assert [image.get_attribute("title") for image in cards(page, "cca").locator("img").all()] == [
+        item.id for item in expected
+    ]
 
 
 def test_a_result_says_why(page, site):

@@ -112,7 +112,7 @@ def test_items_of_a_modality(client):
 
 def test_search_by_an_item(client, searcher):
     assert post(client, b"", by="image", like="a.png", count=3).status_code == 200
-    assert searcher.asked == [("image", "a.png", None, 3, 3)]
+    assert searcher.asked == [("image", "a.png", None, 3, 3, True)]
 
 
 def test_search_of_training_items(client, searcher):

@@ -132,7 +132,8 @@ def make_application(
 
         def answer() -> dict[str, object]:
             if like is not None:
-                results, unknown = engine.search_like(by, like, among, count, threads), []
+                results = engine.search_like(by, like, among, count, threads, approximate)
+                unknown = []
             else:
                 query, gallery = _query(by, content), engine.training if training else engine
                 results = gallery.search(

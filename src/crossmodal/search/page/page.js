@@ -32,10 +32,27 @@ async function listModels() {
     model.chosen.addEventListener("change", () => search());
     part("models").append(element("label", {}, model.chosen, ` ${model.name}`));
   });
+  const speaking = chosen().find((model) => "text" in model.searches);
+  if (speaking) listExamples(speaking).catch(() => {}); // a folder may have pictures alone
   search(); // by what was asked in the meantime
   if (state.query) return;
   const sections = await Promise.all(chosen().map(gallery));
   if (!state.query) part("results").replaceChildren(...sections);
+}
+
+// sentences of the data, which search when they are clicked
+async function listExamples(model) {
+  const { items } = await answer(`items/${model.number}/text?count=${EXAMPLES}`);
+  for (const { text } of items) {
+    const [sentence] = text.split(" · "); // an item's text has all of its captions
+    const button = element("button", { type: "button", textContent: sentence });
+    button.addEventListener("click", () => {
+      part("text").value = sentence;
+      ask("text", sentence);
+    });
+    part("examples").append(button);
+  }
+  part("examples").hidden = false;
 }
 
 function chosen() {
