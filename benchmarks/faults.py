@@ -35,9 +35,10 @@ FAULTS = (*IN_JOBS, *IN_WORKFLOWS, "mutated_inputs")
 
 HEAD = (
     "# Faults\n\n"
-    "What was done to a small workflow, how often, and after how many of these faults the same "
+    "What happens to results when a run is killed, the disk is full or a file is damaged. Each "
+    "fault was injected into a small workflow; the table counts after how many of them the same "
     "command ended with the bytes of an undisturbed run, apart from times: nothing was lost, and "
-    "nothing half written was taken for whole. Where the disk was the fault, the "
+    "no half-written file was used. Where the disk was the fault, the "
     "message also had to say so; where a bit was flipped in an output, it could name the file, and "
     "the command ended right after that was deleted. Written by `PYTHONPATH=. python "
     "benchmarks/faults.py --page docs/faults.md`.\n\n"

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 KEY = ("rule", "job")
 HEAD = """# What the suites take
 
-Expected for a folder in which nothing is there yet; `crossmodal plan --suite S` says so of a folder as it is, and prefers what its own jobs took. Hours of jobs that run beside each other are added. Raw files count once for each plug-in.
+Time, memory and disk that each suite is expected to take in an empty folder. `crossmodal plan --suite S` estimates what is left to do in your folder, and prefers what its own jobs took. Hours are summed over jobs, also where these run in parallel. Raw files count once for each plug-in.
 
 A job's time and memory are what the same job took before, in this folder or in this project; of sizes that this project never ran, an estimate from the number of operations, on one core of a server of 2020 or on a data-centre GPU. *measured* is the share of the processor hours that was measured. Of {fits} fits that this project has run:
 

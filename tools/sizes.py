@@ -17,9 +17,10 @@ FRAMES, PIXELS = 2_048, 224
 MODELS = {"vase_vgg16": (164.92, 23.09), "vase_resnet50": (80.78, 12.33)}  # as printed
 HEAD = (
     "# Parameters and multiply-adds of VASE\n\n"
-    "Of one image and one clip of 2,048 frames, as tested: without the transcripts' branch. Table "
-    "I of Cheng et al. 2022 counts the parameters of all parts, but not the multiply-adds of the "
-    "GRU. Written by `python tools/sizes.py`.\n\n"
+    "For readers of VASE's Table I: the size and cost of its networks, for one image and one clip "
+    "of 2,048 frames, as tested (without the transcripts' branch). Table I of Cheng et al. 2022 "
+    "counts the parameters of all parts, but not the multiply-adds of the GRU. Written by `python "
+    "tools/sizes.py`.\n\n"
     "| model | part | parameters (M) | multiply-adds (G) |\n| --- | --- | ---: | ---: |\n"
 )
 
