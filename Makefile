@@ -43,6 +43,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: test-mteb test-slurm docs lint quote pictures lock lock-check
 
 tables: $(VENV)/installed
+	@echo "fitting all methods on rendered scenes: a quarter of an hour on two cores"
 	snakemake --cores $(CORES) results/tables/all.md results/tables/claims.md
 	cat results/tables/all.md
 
@@ -124,7 +125,7 @@ lock-check: $(VENV)/installed-dev
 	python envs/lock.py --check
 
 $(VENV)/installed: requirements.lock requirements-cuda.lock pyproject.toml
-	python=$$(envs/find_python $(PYTHON)) && "$$python" envs/install.py $(VENV) $(TORCH)
+	@python=$$(envs/find_python $(PYTHON)) && "$$python" envs/install.py $(VENV) $(TORCH)
 	touch $@
 
 $(VENV)/installed-dev: $(VENV)/installed requirements-dev.lock

@@ -30,6 +30,7 @@ ACTIVATE = (
 
 def main(folder: Path, torch: str) -> None:
     """Make the environment in a folder."""
+    print(f"installing what requirements.lock pins into {folder}: some minutes, once", flush=True)
     check_modules()
     check_disk(folder, PROCESSOR if torch == "cpu" or not DRIVER.exists() else ORDINARY)
     make_environment(folder)
@@ -143,8 +144,8 @@ def install_project(python: Path) -> None:
 
 
 def pip(python: Path) -> tuple[str | Path, ...]:
-    """Command that installs what is named behind it."""
-    return python, "-m", "pip", "install", "--quiet"
+    """Command that installs what is named behind it; errors are shown, warnings are not."""
+    return python, "-m", "pip", "install", "--quiet", "--quiet"
 
 
 def run(*command: str | Path) -> bool:

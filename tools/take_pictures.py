@@ -1,5 +1,6 @@
 """Pictures of the pages that the documentation shows, after `make tables`: `make pictures`."""
 
+import io
 import re
 import shutil
 import subprocess
@@ -7,12 +8,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Browser, sync_playwright
+from PIL import Image
+from playwright.sync_api import Browser, Page, sync_playwright
 
 DOCS = Path(__file__).parents[1] / "docs"
 MODELS = [f"models/scenes_{name}/seed0" for name in ("sam", "fne_z_sh")]
 SITE = Path("results/site/index.html")
 WINDOW = {"width": 1120, "height": 680}
+COLOURS = 128
 
 
 def take_pictures() -> None:
@@ -43,14 +46,20 @@ def _search(browser: Browser, address: str) -> None:
     page.get_by_role("button", name="Search").click()
     page.get_by_text("Searched with").wait_for()
     page.wait_for_load_state("networkidle")  # pictures of the results
-    page.screenshot(path=DOCS / "search.png")
+    _save(page, "search.png")
 
 
 def _site(browser: Browser) -> None:
     page = browser.new_page(viewport=WINDOW)
     page.goto(SITE.resolve().as_uri())
-    page.get_by_label("metric").select_option("mAP")
-    page.screenshot(path=DOCS / "site.png")
+    page.locator("#matrices").evaluate("heading => heading.scrollIntoView()")
+    _save(page, "site.png")
+
+
+def _save(page: Page, name: str) -> None:
+    """Save what the window shows, with few colours, since git keeps every version."""
+    picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+    picture.quantize(COLOURS, dither=Image.Dither.NONE).save(DOCS / name, optimize=True)
 
 
 if __name__ == "__main__":
