@@ -2,8 +2,10 @@
 
 Each method is fitted to the same synthetic items: with all vector instructions of this processor,
 then with those of `portable` alone. The ratio is of seconds of the processor; `digits` says whether
-the embeddings are the same. `--emulator "qemu-x86_64 -cpu EPYC-Rome"` repeats the portable fits on
-another processor, which QEMU emulates, and compares them; it may be given several times.
+the embeddings are the same, and `digest` is that of the portable ones, to compare with another
+machine's, which docs/workflow.md has. `--emulator "qemu-x86_64 -cpu EPYC-Rome"` repeats the
+portable fits on another processor, which QEMU emulates, and compares them; it may be given several
+times.
 Run: python benchmarks/portable.py
 """
 
@@ -11,6 +13,7 @@ import argparse
 import hashlib
 import json
 import os
+import platform
 import shlex
 import subprocess
 import sys
@@ -18,6 +21,7 @@ from pathlib import Path
 from time import process_time
 
 import numpy as np
+import torch
 
 from crossmodal.config import params, plugins
 from crossmodal.data.feature_file import Ragged
@@ -46,15 +50,17 @@ def main():
     presets = params.read(Path("params.yaml"))
     entries = {name: presets.plugin("methods", name) for name in OPTIONS}
     others = arguments.emulator
-    print("| method | seconds | portable | ratio | digits |", *(f"{o} |" for o in others))
-    print("| --- | ---: | ---: | ---: | --- |" + " --- |" * len(others))
+    instructions = f"{platform.machine()} {torch.backends.cpu.get_cpu_capability()}"
+    print(f"{instructions}, PyTorch {torch.__version__}\n")
+    print("| method | seconds | portable | ratio | digits | digest |", *(f"{o} |" for o in others))
+    print("| --- | ---: | ---: | ---: | --- | --- |" + " --- |" * len(others))
     for method, entry in entries.items():
         entry["options"] |= OPTIONS[method]
         native, portable = zip(*(pair(entry) for _ in range(ROUNDS)), strict=True)
         before, after = (min(seconds for seconds, _ in runs) for runs in (native, portable))
         digest = portable[0][1]
         cells = [f"{before:.2f}", f"{after:.2f}", f"{after / before:.2f}"]
-        cells += [same(native[0][1], digest)]
+        cells += [same(native[0][1], digest), digest[:12]]
         cells += [same(run(entry, PORTABLE, shlex.split(o))[1], digest) for o in others]
         print(f"| {method} | " + " | ".join(cells) + " |", flush=True)
 
