@@ -54,11 +54,12 @@ function makeFilters() {
 
 function chosen() {
   const words = part("words").value.toLowerCase();
-  const wanted = Object.keys(FILTERS).map((name) => [name, part("filters").elements[`only ${name}`].value]);
+  const values = Object.keys(FILTERS).map((name) => [name, part("filters").elements[`only ${name}`].value]);
+  const wanted = values.filter(([, value]) => value);
   const kept = numbers.filter(
     (number) =>
       number.row.toLowerCase().includes(words) &&
-      wanted.every(([name, value]) => !value || FILTERS[name](number).includes(value)),
+      wanted.every(([name, value]) => FILTERS[name](number).includes(value)),
   );
   return state.sort ? kept.sort(compare) : kept;
 }
