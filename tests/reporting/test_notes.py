@@ -13,13 +13,13 @@ def make_row(label, **said):
 
 def test_a_note_is_said_once_with_all_its_rows():
     rows = [make_row(label, first="one model", tenth="one model") for label in ("A", "B")]
-    assert notes([*rows, make_row("C")]) == ["On published numbers. one model: A, B."]
+    assert notes([*rows, make_row("C")]) == ["Notes on published numbers: one model: A, B."]
 
 
 def test_numbers_are_named_where_a_note_is_not_on_all_of_a_row():
     (found,) = notes([make_row("A", first="as printed", tenth="lost"), make_row("B", tenth="lost")])
     assert found == (
-        "On published numbers. as printed: A (image-to-text R@1); "
+        "Notes on published numbers: as printed: A (image-to-text R@1); "
         "lost: A (image-to-text R@10), B (image-to-text R@10)."
     )
 

@@ -19,7 +19,7 @@ def notes(rows: list[Row]) -> list[str]:
             where = "" if len(places) == len(texts) else f" ({', '.join(places)})"
             labels.setdefault(note, []).append(row.label + where)
     parts = (f"{note}: {', '.join(rows_of)}" for note, rows_of in labels.items())
-    return [f"On published numbers. {'; '.join(parts)}."] if labels else []
+    return [f"Notes on published numbers: {'; '.join(parts)}."] if labels else []
 
 
 def data_remarks(experiments: dict[str, Experiment], runs: Runs) -> list[str]:

@@ -1,6 +1,6 @@
 // ---- all numbers, with filters
 
-const MOST = 100; // rows, until all are asked for
+const MOST = 50; // rows, until all are asked for
 for (const number of numbers) {
   number.title = tables[number.table].title;
   number.papers = tables[number.table].papers;
