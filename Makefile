@@ -65,13 +65,15 @@ test-pythons:
 	  fi; \
 	done
 
-# in environments of their own, without what no lower bound is stated for
+# in environments of their own; what pyproject.toml states no lower bound of, and what others need in
+# turn, is the newest that goes with the rest
 test-lowest: RESOLUTION := lowest-direct
 test-newest: RESOLUTION := highest
 test-lowest test-newest: $(VENV)/installed-dev
 	uv venv --clear $(VENV)-$(RESOLUTION)
-	uv pip compile --quiet --resolution $(RESOLUTION) --extra workflow --extra serve pyproject.toml \
-	  --python $(VENV)-$(RESOLUTION) --output-file $(VENV)-$(RESOLUTION)/versions.txt
+	uv pip compile --quiet --annotation-style line --resolution $(RESOLUTION) --extra workflow \
+	  --python $(VENV)-$(RESOLUTION) pyproject.toml | grep crossmodal-retrieval \
+	  > $(VENV)-$(RESOLUTION)/versions.txt
 	uv pip install --python $(VENV)-$(RESOLUTION) --editable '.[dev]' \
 	  --constraint $(VENV)-$(RESOLUTION)/versions.txt
 	PATH="$(abspath $(VENV)-$(RESOLUTION))/bin:$$PATH" $(PYTEST) auto
