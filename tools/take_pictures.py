@@ -4,12 +4,14 @@ import io
 import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
+from tutorial import run_all
 
 DOCS = Path(__file__).parents[1] / "docs"
 MODELS = [f"models/scenes_{name}/seed0" for name in ("sam", "fne_z_sh")]
@@ -19,13 +21,23 @@ COLOURS = 128
 
 
 def take_pictures() -> None:
-    """Write search.png and site.png."""
+    """Write search.png, site.png and tutorial.png."""
     installed = shutil.which("chromium") or shutil.which("google-chrome")
-    with sync_playwright() as playwright, served() as address:
+    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
         browser = playwright.chromium.launch(executable_path=installed, args=["--no-sandbox"])
-        _search(browser, address)
+        with served() as address:
+            _search(browser, address)
         _site(browser)
+        run_all(Path(folder))
+        tutorial(browser, Path(folder))
         browser.close()
+
+
+def tutorial(browser: Browser, folder: Path) -> None:
+    """Write tutorial.png, of a folder in which the commands of docs/tutorial.md were run."""
+    page = browser.new_page(viewport=WINDOW)
+    page.goto((folder / "results/examples/toys_cca.html").resolve().as_uri())
+    _save(page, "tutorial.png")
 
 
 @contextmanager

@@ -64,6 +64,33 @@ def test_labels_scores_and_codes_are_read_from_files(files):
     assert run("codes.npz", "codes.npz")["metrics"]["R@1"] > 99
 
 
+def test_an_array_of_a_file_with_several_is_named(files):
+    np.savez("both.npz", queries=files["queries"], gallery=files["gallery"])
+    found = run("both.npz:queries", "both.npz:gallery", "--relevance", "grades.npy")
+    assert (
+        found["metrics"]
+        == run("queries.npy", "gallery.npy", "--relevance", "grades.npy")["metrics"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("q1 0 d1", "line 602 is no line of qrels"),
+        ("q1 0 d1 x", "line 602 is no line of qrels"),
+        ("q1 0 d1 1", "line 602 names 'd1' of 'q1' again; keep one"),
+        ("q1 0 d99 1", "line 602 names 'd99', which is no id; add it, or leave the line out"),
+        ("q99 0 d1 0", "line 602 names 'q99', which is no id"),
+    ],
+)
+def test_a_line_of_qrels_that_does_not_fit_is_named(line, message):
+    with open("qrels.txt", "a", encoding="utf-8") as stream:
+        stream.write(f"\n{line}\n")
+    paths = [Path("queries.npy"), Path("gallery.npy")]
+    with pytest.raises(CrossmodalError, match=rf"qrels\.txt: {message}"):
+        command(paths, Path("qrels.txt"), Path("q.csv"), Path("d.csv"), None, False)
+
+
 def test_a_table_of_values_is_printed(capsys):
     command([Path("queries.npy"), Path("gallery.npy")], Path("grades.npy"), None, None, None, False)
     names = [line.split()[0] for line in capsys.readouterr().out.splitlines()]

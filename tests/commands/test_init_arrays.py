@@ -35,6 +35,17 @@ def save(columns=None, images=COUNT, texts=COUNT, widths=(8, 8)):
         csv.writer(stream).writerows([[*columns], *zip(*columns.values(), strict=True)])
 
 
+def test_arrays_of_one_file_are_named_after_it(begin):
+    save()
+    arrays = {modality: np.load(file) for modality, file in FILES.items()}
+    np.savez("both.npz", **arrays, ids=np.array(IDS))
+    printed = begin(ids="ids", files={m: Path(f"both.npz:{m}") for m in arrays})
+    assert "read both.npz:image: 30 x 8, a row is the image of one item\n" in printed
+    found, _, rows = written("both")
+    assert [row["id"] for row in rows] == IDS
+    assert found.plugin("features", "both_text")["options"]["name"] == "text"
+
+
 def written(name="clip"):
     found = params.read(PATH, Path(f"{name}.yaml"))
     with open(f"{name}_table/items.csv", encoding="utf-8") as stream:

@@ -2,8 +2,10 @@
 
 import io
 import pickle
+import re
 import sys
 import zipfile
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -18,7 +20,7 @@ from safetensors.torch import save_file as save_tensors
 
 from crossmodal.errors import CrossmodalError
 from crossmodal.io import arrays, stored_arrays
-from crossmodal.io.arrays import open_matrix, read_ids, take_rows
+from crossmodal.io.arrays import file_and_name, open_matrix, read_ids, take_rows
 
 ROWS, IDS = np.random.default_rng(0).normal(size=(11, 5)), [f"item {n}é" for n in range(11)]
 TAKEN = np.array([7, 0, 10, 3])
@@ -105,6 +107,101 @@ def test_big_ends_are_read(tmp_path):
     np.save(tmp_path / "a.npy", ROWS.astype(">f4"))
     found = take_rows(tmp_path / "a.npy", open_matrix(tmp_path / "a.npy"), TAKEN)
     np.testing.assert_array_equal(found, ROWS[TAKEN].astype(">f4"))
+
+
+def in_matlab73(path, name, kind, **members):
+    """A group of Matlab's, such as a structure or a sparse matrix."""
+    with h5py.File(path, "w", userblock_size=512) as file:
+        group = file.create_group(name)
+        group.attrs.update(kind)
+        for key, value in members.items():
+            group[key] = value
+
+
+def sparse73(path):
+    x = scipy.sparse.csc_array(ROWS)
+    kind = {"MATLAB_class": np.bytes_("double"), "MATLAB_sparse": np.uint64(len(ROWS))}
+    in_matlab73(path, "x", kind, data=x.data, ir=x.indices, jc=x.indptr)
+
+
+def ragged(path):
+    with h5py.File(path, "w") as file:
+        file.create_dataset("x", (2,), h5py.vlen_dtype("f4"))
+
+
+def lists_of(*values):
+    return lambda path: pq.write_table(
+        pa.table({"x": pa.array(values, pa.list_(pa.float32()))}), path
+    )
+
+
+UNREAD = {
+    "struct.mat": (lambda p: scipy.io.savemat(p, {"x": {"a": ROWS}}), "save its field by itself"),
+    "sparse.mat": (lambda p: scipy.io.savemat(p, {"x": scipy.sparse.csc_array(ROWS)}), "full(x)"),
+    "sparse73.mat": (sparse73, "it is sparse; save `full(x)`"),
+    "ragged.h5": (ragged, "lists of any length; save a matrix"),
+    "null.parquet": (lists_of(None, [1]), "row 0 of column 'x' is empty; give"),
+    "empty.parquet": (lists_of([], [1]), "row 0 of column 'x' is empty; give"),
+    "hole.parquet": (lists_of([1], None), "row 1 has 0 values, but row 0 has 1"),
+    "scalar.npy": (lambda p: np.save(p, 3.0), "of shape \\(\\); give rows and columns"),
+    "bits.npy": (lambda p: np.save(p, ROWS > 0), "bool of shape .*; give rows and columns"),
+    "complex.npy": (lambda p: np.save(p, ROWS * 1j), "complex128 of shape .*; give rows"),
+    "cube.npy": (lambda p: np.save(p, ROWS[None]), "\\(1, 11, 5\\); give rows and columns"),
+    "bfloat.safetensors": (
+        lambda p: save_tensors({"x": torch.ones(2, 2, dtype=torch.bfloat16)}, p),
+        "BF16; save it as float32",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNREAD)
+def test_what_is_no_matrix_is_refused_with_what_to_do(tmp_path, name):
+    save, message = UNREAD[name]
+    save(tmp_path / name)
+    message = re.escape(message) if message.endswith(("(x)", "(x)`")) else message
+    path = tmp_path / name
+    with pytest.raises(CrossmodalError, match=rf"{name}: .*{message}"):
+        take_rows(path, open_matrix(path), np.arange(1))
+
+
+def test_a_matrix_of_a_structure_in_matlab_7_3_is_read(tmp_path):
+    path = tmp_path / "a.mat"
+    in_matlab73(path, "s", {"MATLAB_class": np.bytes_("struct")}, x=ROWS.T)
+    assert (take_rows(path, open_matrix(path), TAKEN) == ROWS[TAKEN]).all()
+
+
+def test_an_array_may_be_named_after_its_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.savez("a.npz", rows=ROWS)
+    assert file_and_name(Path("a.npz:rows")) == (Path("a.npz"), "rows")
+    assert file_and_name(Path("c:/a.npz")) == (Path("c:/a.npz"), "")
+    Path("b.npz:x").touch()
+    assert file_and_name(Path("b.npz:x")) == (Path("b.npz:x"), "")
+
+
+@pytest.mark.parametrize(
+    ("ids", "message"),
+    [
+        ([1, None, 3], "row 1 of column 'id' is 'None'; give texts"),
+        (["a", None], "row 1 of column 'id' is 'None'; give texts"),
+        ([None, "a"], "row 1 of column 'id' is 'a'; give texts|row 0 of column 'id'"),
+        ([1.5, 2.0], "its ids are float64; give texts or whole numbers"),
+    ],
+)
+def test_ids_that_are_none_are_named_with_their_row(tmp_path, ids, message):
+    rows = pa.array([[1.0, 2.0]] * len(ids))
+    pq.write_table(pa.table({"id": ids, "x": rows}), tmp_path / "a.parquet")
+    with pytest.raises(CrossmodalError, match=rf"a\.parquet: .*({message})"):
+        read_ids(tmp_path / "a.parquet", "id")
+
+
+def test_ids_may_be_whole_numbers_that_pandas_made_fractional(tmp_path):
+    rows = pa.array([[1.0, 2.0]] * 2)
+    pq.write_table(pa.table({"id": [3.0, 4.0], "x": rows}), tmp_path / "a.parquet")
+    assert read_ids(tmp_path / "a.parquet", "id") == ["3", "4"]
+    np.save(tmp_path / "a.npy", np.array([b"\xff"]))
+    with pytest.raises(CrossmodalError, match="is no text in UTF-8"):
+        read_ids(tmp_path / "a.npy")
 
 
 def test_columns_of_numbers_are_a_matrix_beside_ids(tmp_path):

@@ -49,7 +49,7 @@ def init(
         Path | None,
         typer.Option(
             help="Instead of a folder: a matrix of image features, .npy, .npz, .mat, .h5, .parquet "
-            "or .safetensors."
+            "or .safetensors; FILE:NAME where it has several.",
         ),
     ] = None,
     text_features: Annotated[Path | None, typer.Option(help="The same of texts.")] = None,

@@ -138,7 +138,8 @@ def evaluate(
     files: Annotated[
         list[Path],
         typer.Argument(
-            help="Embeddings or codes of queries and of the gallery; or a matrix of scores."
+            help="Embeddings or codes of queries and of the gallery, or a matrix of scores; "
+            "FILE:NAME where a file has several arrays."
         ),
     ],
     relevance: Annotated[

@@ -8,11 +8,11 @@ from typing import cast
 import numpy as np
 
 from crossmodal.errors import CrossmodalError
-from crossmodal.io.arrays import open_matrix, read_ids, take_rows
+from crossmodal.io.arrays import file_and_name, open_matrix, read_ids, take_rows
 from crossmodal.io.files import readable
 from crossmodal.io.stored_arrays import Stored
 from crossmodal.metrics import evaluation
-from crossmodal.metrics.relevances import Relevance
+from crossmodal.metrics.relevances import Ids, Relevance
 from crossmodal.metrics.scoring import Scoring
 
 QRELS = (".txt", ".qrels", ".tsv", ".qrel")  # of TREC: query, 0, document, grade
@@ -51,7 +51,8 @@ def evaluate(
     """Print all metrics, with intervals.
 
     Args:
-        files: Embeddings of queries and of the gallery; or one matrix of scores.
+        files: Embeddings of queries and of the gallery, or one matrix of scores; with `:NAME`
+            where a file has several.
         relevance: Qrels of TREC, or a matrix of grades.
         query_ids: A file with the id, or label, of each query.
         gallery_ids: The same of each document.
@@ -68,11 +69,12 @@ def evaluate(
     ids = None
     if query_ids and gallery_ids:
         ids = (read_ids(query_ids), read_ids(gallery_ids))
-    queries, *gallery = (FileRows(path, open_matrix(path)) for path in files)
+    places = [file_and_name(file) for file in files]
+    queries, *gallery = (FileRows(path, open_matrix(path, name)) for path, name in places)
     result = evaluation.evaluate(
         queries,
         gallery[0] if gallery else None,
-        ids if relevance is None else _relevance(relevance),
+        ids if relevance is None else _relevance(relevance, ids),
         ids=ids,
         score=cast(Scoring | None, score),
     )
@@ -82,17 +84,27 @@ def evaluate(
         print(result)
 
 
-def _relevance(path: Path) -> Relevance:
+def _relevance(path: Path, ids: Ids | None) -> Relevance:
     """Return qrels, or a matrix of grades."""
     if path.suffix.lower() not in QRELS:
         return FileRows(path, open_matrix(path))[:]
+    sides = [{*side} for side in ids or ()]
     qrels: dict[str, dict[str, float]] = {}
-    with readable(path).open(encoding="utf-8") as stream:
-        for number, line in enumerate(stream, 1):
-            try:
-                query, _, document, grade = line.split()
-                qrels.setdefault(query, {})[document] = float(grade)
-            except ValueError as error:
-                reason = "is no line of qrels: query, 0, document, grade"
-                raise CrossmodalError(f"{path}: line {number} {reason}") from error
+    for number, line in enumerate(readable(path).read_bytes().splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            query, _, document, grade = line.decode("utf-8-sig").split()
+            value = float(grade)
+        except ValueError as error:
+            reason = "is no line of qrels: query, 0, document, grade"
+            raise CrossmodalError(f"{path}: line {number} {reason}") from error
+        pairs = zip((query, document), sides, strict=False)
+        strange = [name for name, side in pairs if name not in side]
+        if strange or document in qrels.get(query, {}):
+            reason = f"names {document!r} of {query!r} again; keep one of the lines"
+            if strange:
+                reason = f"names {strange[0]!r}, which is no id; add it, or leave the line out"
+            raise CrossmodalError(f"{path}: line {number} {reason}")
+        qrels.setdefault(query, {})[document] = value
     return qrels

@@ -21,6 +21,7 @@ from crossmodal.datasets._own_table import COLUMNS, MODALITIES
 from crossmodal.errors import CrossmodalError
 from crossmodal.features._array_rows import ORDER, Part
 from crossmodal.features._language import UNKNOWN, guess_language
+from crossmodal.io.arrays import file_and_name
 from crossmodal.io.delimited_text import read_records
 from crossmodal.io.files import write_csv, write_text
 
@@ -41,7 +42,8 @@ features:
   {key}: {{title: {title}, experiments: {key}, metrics: {metrics}}}
 """
 FEATURE = (
-    "  {name}_{modality}: {{plugin: array, modality: {modality}, file: {file}, ids: {ids}{unit}}}\n"
+    "  {name}_{modality}: {{plugin: array, modality: {modality}, file: {file}, "
+    "{inside}ids: {ids}{unit}}}\n"
 )
 
 
@@ -64,7 +66,7 @@ def init_arrays(files: dict[str, Path], ids: str | None, name: str | None, path:
     """Write <name>_table/items.csv and <name>.yaml; print what was read.
 
     Args:
-        files: Files of matrices by modality.
+        files: Files of matrices by modality, with `:NAME` where a file has several.
         ids: A file of ids, an array in each matrix's own file, or `order`.
         name: Name of dataset, experiment and table; by default what the files' names begin with.
         path: params.yaml.
@@ -75,13 +77,14 @@ def init_arrays(files: dict[str, Path], ids: str | None, name: str | None, path:
     """
     if ids is None:
         raise CrossmodalError("give --ids: a file, an array in each file, or `order` for none")
-    name = name or _default_name([*files.values()])
+    places = {modality: file_and_name(file) for modality, file in files.items()}
+    name = name or _default_name([file for file, _ in places.values()])
     content = read_files([path])
     check_name(name, content)
     if taken := [m for m in files if f"{name}_{m}" in content["features"]]:
         raise CrossmodalError(f"'{name}_{taken[0]}' is a feature of params.yaml; give --name")
     overlay, csv = Path(f"{name}.yaml"), Path(f"{name}_table/items.csv")
-    arrays = {m: _opened(Part(files[m], "", ids)) for m in MODALITIES if m in files}
+    arrays = {m: _opened(Part(*places[m], ids)) for m in MODALITIES if m in files}
     rows, left_out = _rows(ids, next(iter(arrays.values())))
     columns = [column for column in COLUMNS if column in rows[0]]
     arrays = {m: _suited(array, [row["id"] for row in rows]) for m, array in arrays.items()}
@@ -95,7 +98,10 @@ def init_arrays(files: dict[str, Path], ids: str | None, name: str | None, path:
     print(f"wrote {overlay}: dataset, experiment and table `{name}`")
     for modality, array in arrays.items():
         size = " x ".join(f"{n:,}" for n in array.shape)
-        print(f"read {array.part.file}: {size}, a row is the {modality} of one {array.unit}")
+        inside = f":{array.part.name}" if array.part.name else ""
+        print(
+            f"read {array.part.file}{inside}: {size}, a row is the {modality} of one {array.unit}"
+        )
     if left_out:
         print(f"left out: columns {', '.join(left_out)} of {ids}")
     print(f"now run:\n  {command}")
@@ -217,6 +223,7 @@ def _feature(name: str, modality: str, array: OwnArray) -> str:
         name=name,
         modality=modality,
         file=quoted(array.part.file.as_posix()),
+        inside=f"name: {quoted(array.part.name)}, " if array.part.name else "",
         ids=quoted(array.part.ids),
         unit=", unit: caption" if array.unit == "caption" else "",
     )

@@ -32,6 +32,10 @@ OBJECTS = "it has objects of Python, which are never read; save numbers or texts
 TYPES = {f"{kind}{8 * n}": f"<{kind.lower()}{n}" for kind in "FIU" for n in (1, 2, 4, 8)}
 # Matlab's names of types
 CLASSES = {"double": "f8", "single": "f4", "char": "U", "cell": "U", "logical": "u1"}
+UNREAD_CLASSES = {
+    "sparse": "it is sparse; save `full(x)`",
+    "struct": "it is a structure; save its field by itself, as `x = s.x; save('x.mat', 'x')`",
+}
 CLASSES |= {f"{u}int{8 * n}": f"{u or 'i'}{n}" for u in ("", "u") for n in (1, 2, 4, 8)}
 
 
@@ -133,7 +137,10 @@ def hdf5_arrays(path: Path, transposed: bool = False) -> dict[str, Stored]:
     arrays: dict[str, Stored] = {}
 
     def add(name: str, member: h5py.HLObject) -> None:
-        if isinstance(member, h5py.Dataset) and not name.startswith("#"):  # Matlab's own
+        if "MATLAB_sparse" in member.parent.attrs:
+            name = name.rpartition("/")[0]
+            arrays[name] = Unread((), UNREAD_CLASSES["sparse"])
+        elif isinstance(member, h5py.Dataset) and not name.startswith("#"):  # Matlab's own
             arrays[name] = _in_hdf5(member, transposed)
 
     file.visititems(add)
@@ -143,8 +150,11 @@ def hdf5_arrays(path: Path, transposed: bool = False) -> dict[str, Stored]:
 def _in_hdf5(member: h5py.Dataset, transposed: bool) -> Stored:
     if member.external or member.is_virtual:
         return Unread(member.shape, "its values lie in other files, which are not read")
+    is_text = h5py.check_string_dtype(member.dtype)
+    if h5py.check_vlen_dtype(member.dtype) and not is_text:
+        return Unread(member.shape, "its rows are lists of any length; save a matrix")
     kind = member.attrs.get("MATLAB_class", b"double")
-    if member.dtype.hasobject and not h5py.check_string_dtype(member.dtype):
+    if member.dtype.hasobject and not is_text:
         return Unread(member.shape, "it has references; give ids in a file of their own")
     if kind in (b"char", b"cell"):
         return Unread(member.shape, "it has texts of Matlab; give ids in a file of their own")
@@ -159,7 +169,8 @@ def matlab_arrays(path: Path) -> dict[str, Stored]:
     arrays: dict[str, Stored] = {}
     for name, shape, kind in scipy.io.whosmat(path):
         if kind not in CLASSES:
-            arrays[name] = Unread(shape, f"it is of Matlab's class {kind}")
+            other = f"it is of Matlab's class {kind}; save a matrix of numbers"
+            arrays[name] = Unread(shape, UNREAD_CLASSES.get(kind, other))
             continue
         dtype = np.dtype(CLASSES[kind])
         refuse_inflation(math.prod(shape) * dtype.itemsize, path.stat().st_size)

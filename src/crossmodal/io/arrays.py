@@ -20,7 +20,7 @@ from crossmodal.io.array_formats import (
 from crossmodal.io.delimited_text import read_records
 from crossmodal.io.files import DAMAGE, readable
 from crossmodal.io.parquet_arrays import parquet_arrays
-from crossmodal.io.stored_arrays import Stored
+from crossmodal.io.stored_arrays import Stored, Unread
 
 FORMATS: dict[str, Callable[[Path], dict[str, Stored]]] = {
     ".npy": npy_arrays,
@@ -34,6 +34,13 @@ FORMATS: dict[str, Callable[[Path], dict[str, Stored]]] = {
 LISTS = (".csv", ".txt", ".npy")  # files of ids
 WIDEST = 1 << 20  # columns
 ID = "id"
+
+
+def file_and_name(given: Path) -> tuple[Path, str]:
+    """Return a file, and the name of an array in it, if that follows after a colon."""
+    path, _, name = str(given).rpartition(":")
+    is_named = Path(path).suffix.lower() in FORMATS and not given.exists()
+    return (Path(path), name) if is_named else (given, "")
 
 
 def open_matrix(path: Path, name: str = "", ids: str = "") -> Stored:
@@ -54,10 +61,13 @@ def open_matrix(path: Path, name: str = "", ids: str = "") -> Stored:
         matrices = [a for a in arrays.values() if _is_matrix(a)] or [*arrays.values()]
         if len(matrices) != 1:
             have = ", ".join(f"{key} {array.shape}" for key, array in arrays.items()) or "nothing"
-            raise CrossmodalError(f"{path}: say which array is meant by `name`; it has: {have}")
+            raise CrossmodalError(
+                f"{path}: say which array is meant, by `name` or {path.name}:NAME; it has: {have}"
+            )
         matrix = matrices[0]
+    if isinstance(matrix, Unread):
+        take_rows(path, matrix, np.arange(0))  # tells why
     if not _is_matrix(matrix):
-        take_rows(path, matrix, np.arange(0))  # tells why it is not read, if that is so
         raise CrossmodalError(
             f"{path}: holds {matrix.dtype} of shape {matrix.shape}; give rows and columns of "
             "float16 to float64, or of integers"
@@ -164,6 +174,14 @@ def _member(path: Path, arrays: dict[str, Stored], name: str) -> Stored:
     return arrays[name]
 
 
+def _decoded(path: Path, values: np.ndarray) -> np.ndarray:
+    try:
+        return np.char.decode(values, "utf-8")
+    except UnicodeDecodeError as error:
+        reason = f"the id {error.object!r} is no text in UTF-8; save ids as such"
+        raise CrossmodalError(f"{path}: {reason}") from error
+
+
 def _texts(path: Path, array: Stored) -> list[str]:
     """Return the entries of an array of texts or whole numbers."""
     values = take_rows(path, array, np.arange(len(array.shape) and array.shape[0]))
@@ -175,7 +193,7 @@ def _texts(path: Path, array: Stored) -> list[str]:
     if values.dtype.kind == "f" and (values == np.round(values)).all():  # of Matlab
         values = values.astype(np.int64)
     if values.dtype.kind == "S":
-        values = np.char.decode(values, "utf-8")
+        values = _decoded(path, values)
     if values.dtype.kind not in "iuUO":
         raise CrossmodalError(f"{path}: its ids are {values.dtype}; give texts or whole numbers")
     return [str(value).rstrip() for value in values.tolist()]  # Matlab pads texts

@@ -35,7 +35,7 @@ def parquet_arrays(path: Path) -> dict[str, Stored]:
         kind, lists = field.type, (types.is_list, types.is_large_list, types.is_fixed_size_list)
         if types.is_floating(kind):
             numbers[field.name] = np.dtype(kind.to_pandas_dtype())
-        elif any(is_list(kind) for is_list in lists):
+        if any(is_list(kind) for is_list in lists):
             dtype = np.dtype(kind.value_type.to_pandas_dtype())
             arrays[field.name] = _matrix(file, [field.name], dtype, _width(file, field.name))
         else:
@@ -63,7 +63,9 @@ def _matrix(file: "ParquetFile", names: list[str], dtype: np.dtype, width: int) 
 def _width(file: "ParquetFile", name: str) -> int:
     """Return the length of the first list."""
     for batch in file.iter_batches(1, columns=[name]):
-        return len(batch.column(0)[0])
+        if length := batch.column(0).value_lengths()[0].as_py():
+            return int(length)
+        raise ValueError(f"row 0 of column {name!r} is empty; give each row its numbers")
     return 0
 
 
@@ -106,4 +108,9 @@ def _column(file: "ParquetFile", name: str) -> np.ndarray:
         return np.array(values, str)
     if all(isinstance(value, int) for value in values):
         return np.array(values, np.int64)
-    raise ValueError(f"column {name!r} has empty fields, or others than texts or whole numbers")
+    if all(isinstance(value, float) for value in values):
+        return np.array(values)
+    row = next((n for n, value in enumerate(values) if type(value) is not type(values[0])), 0)
+    raise ValueError(
+        f"row {row} of column {name!r} is {str(values[row])[:40]!r}; give texts or whole numbers"
+    )

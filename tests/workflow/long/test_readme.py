@@ -11,16 +11,14 @@ from PIL import Image
 import crossmodal
 from crossmodal.commands.init import has_encoder
 from tests.project_params import CONTENT
+from tests.starts import COLOURS, write_holiday
 
 ROOT = Path(__file__).parents[3]
 
-ITEMS = re.compile(r"`holiday/items.csv`:\n\n```csv\n(.*?)```", re.DOTALL)
 HOLIDAY = re.compile(r"```yaml\n(datasets:\n  holiday:.*?)```", re.DOTALL)
-COMMANDS = re.compile(r"```sh\ncrossmodal (init holiday)\nsnakemake --cores 8 (.*)\n```")
+COMMANDS = re.compile(r"```sh\ncrossmodal (init holiday)\nsnakemake --cores 8 (.*)\n")
 LOADED = re.compile(r"`(crossmodal\.load\(.*?\))` embeds")
 EXAMPLE = re.compile(r"`(plugins/\S+\.py)`:\n\n```python\n(.*?)```", re.DOTALL)
-WORDS = ["sea", "sand", "hill", "snow", "tree", "road", "lake", "boat", "bird", "rain", "wind"]
-COLOURS = {"red": (200, 40, 40), "green": (40, 200, 40), "blue": (40, 40, 200)}
 
 
 def photos():
@@ -64,28 +62,11 @@ def test_the_three_plug_ins_of_the_pages_work_as_they_stand(fresh, monkeypatch):
     assert float(reproduced["Centroids", "average", "mAP"]) > 0.9
 
 
-def write_holiday(folder, header_and_rows):
-    """The README's CSV with more rows of the same form, and the images it names."""
-    rng = np.random.default_rng(0)
-    (folder / "photos").mkdir(parents=True)
-    rows = ""
-    for n in range(10, 25):
-        for name in COLOURS:
-            things = " and the ".join(rng.choice(WORDS, 4))
-            rows += f"{name}{n},photos/{name}{n}.jpg,the {name} and a {things},{name}\n"
-    (folder / "items.csv").write_text(header_and_rows + rows)
-    for row in csv.DictReader(io.StringIO(header_and_rows + rows)):
-        if row["image"]:
-            colour = COLOURS.get(row["labels"], (128, 128, 128))
-            pixels = np.clip(colour + rng.normal(0, 60, (32, 32, 3)), 0, 255).astype(np.uint8)
-            Image.fromarray(pixels).save(folder / row["image"])
-
-
 def test_your_own_data_work_as_the_readme_says(fresh, monkeypatch):
     readme, page = (ROOT / "README.md").read_text(), (ROOT / "docs/extend.md").read_text()
-    (items,), (holiday,) = ITEMS.findall(readme), HOLIDAY.findall(page)
+    (holiday,) = HOLIDAY.findall(page)
     ((init, target),), (loaded,) = COMMANDS.findall(readme), LOADED.findall(readme)
-    write_holiday(fresh.folder / "holiday", items)
+    write_holiday(fresh.folder)
     fresh.write_params(CONTENT | {"seeds": 1})
     fresh.record()
     fresh.call("crossmodal", *init.split())
