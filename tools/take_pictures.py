@@ -21,7 +21,7 @@ COLOURS = 128
 
 
 def take_pictures() -> None:
-    """Write search.png, site.png and tutorial.png."""
+    """Write search.png, site.png and those of the tutorial."""
     installed = shutil.which("chromium") or shutil.which("google-chrome")
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
         browser = playwright.chromium.launch(executable_path=installed, args=["--no-sandbox"])
@@ -34,10 +34,12 @@ def take_pictures() -> None:
 
 
 def tutorial(browser: Browser, folder: Path) -> None:
-    """Write tutorial.png, of a folder in which the commands of docs/tutorial.md were run."""
+    """Write the pictures of the tutorial, whose commands were run in a folder."""
     page = browser.new_page(viewport=WINDOW)
     page.goto((folder / "results/examples/toys_cca.html").resolve().as_uri())
     _save(page, "tutorial.png")
+    page.locator("h3", has_text="Failures").first.evaluate("heading => heading.scrollIntoView()")
+    _save(page, "tutorial_failures.png")
 
 
 @contextmanager
