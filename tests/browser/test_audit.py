@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.browser import audit as checks
 from tests.browser.audit import WINDOWS, audit, opened
 
 pytestmark = pytest.mark.browser
@@ -63,3 +64,8 @@ def body(part):
 def test_a_fault_is_found(browser, tmp_path, change, fault):
     faults = faults_of(browser, write(tmp_path, **change))
     assert any(fault in each for each in faults), faults
+
+
+def test_a_slow_page_is_found(browser, tmp_path, monkeypatch):
+    monkeypatch.setattr(checks, "BUSY", 0.0)
+    assert any("of the processor" in each for each in faults_of(browser, write(tmp_path)))
