@@ -16,6 +16,7 @@ from crossmodal.steps.embed import embed
 from crossmodal.steps.evaluate import evaluate
 from crossmodal.steps.train import train
 from crossmodal.workflow.specs import EmbedSpec, EvaluateSpec, TrainSpec
+from tests.hub_host import WRITER, serving
 from tests.team import Team
 
 SIZES = {"train": 40, "validation": 20, "test": 24}
@@ -203,6 +204,25 @@ def server(monkeypatch):
         yield server
         server.shutdown()
         thread.join()
+
+
+@pytest.fixture
+def hub(monkeypatch, tmp_path_factory):
+    """A stand-in of the Hugging Face hub, with an empty cache; this machine is logged in."""
+    home = tmp_path_factory.mktemp("hub")
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("HF_TOKEN", WRITER)
+    for name, value in {
+        "HF_HUB_CACHE": str(home / "cache"),
+        "HF_TOKEN_PATH": str(home / "token"),
+        "HF_HUB_DISABLE_XET": True,
+        "HF_HUB_DISABLE_PROGRESS_BARS": True,
+    }.items():
+        monkeypatch.setattr(f"huggingface_hub.constants.{name}", value)
+    with serving() as host:
+        monkeypatch.setenv("HF_ENDPOINT", host.url)
+        host.cache = home / "cache"
+        yield host
 
 
 @pytest.fixture

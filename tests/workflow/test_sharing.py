@@ -15,20 +15,24 @@ ROOT = Path(__file__).parents[2]
 
 
 class Allowed:
+    licence = "CC0-1.0"
     redistribution = shares_features = shares_models = True
 
 
 class Forbidden:
+    licence = "research only"
     redistribution = shares_features = shares_models = False
 
 
 class InPart:
+    licence = "research only"
     redistribution, shares_features, shares_models = False, True, True
 
 
 class Params:
     datasets: ClassVar = {"open": {}, "closed": {}, "part": {}}
     features: ClassVar = {"fne": {}, "tokens": {}, "array": {}}
+    broken: ClassVar = {}
     experiments: ClassVar = {
         name: SimpleNamespace(dataset=dataset, views={"image": feature})
         for name, dataset, feature in (

@@ -165,6 +165,39 @@ def mteb(
 
 @app.command(
     rich_help_panel=PANEL,
+    short_help="Push a model or a dataset to the Hugging Face hub",
+    epilog="Example: crossmodal push scenes_sam/seed0 my-team/scenes-sam",
+)
+def push(
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="A model folder, <experiment>/seed<n>, or a key of `datasets`.",
+            autocompletion=complete_dataset,
+        ),
+    ],
+    repository: Annotated[str, typer.Argument(help="Repository: <organisation>/<name>.")],
+    private: Annotated[
+        bool, typer.Option("--private", help="Make the repository a private one.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print what would be sent, with its size.")
+    ] = False,
+    params: Params = PARAMS,
+    configfile: Overlays = NO_FILES,
+) -> None:
+    """Push a model, or a dataset's splits and features, to the Hugging Face hub, with a card.
+
+    What no licence opens is not sent, by the rules of `.dvcignore`. `crossmodal.load` reads a model
+    back: crossmodal.load("hf://my-team/scenes-sam").
+    """
+    from crossmodal.commands.push import push as run
+
+    run(name, repository, private, dry_run, params, configfile)
+
+
+@app.command(
+    rich_help_panel=PANEL,
     short_help="Serve a web page that searches",
     epilog="Example: crossmodal serve models/scenes_sam/seed0",
 )

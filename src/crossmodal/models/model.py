@@ -11,6 +11,7 @@ from crossmodal.data.feature_file import Ragged, Rows
 from crossmodal.data.own_items import MODALITIES, OwnItems
 from crossmodal.data.split import View
 from crossmodal.errors import CrossmodalError, listed
+from crossmodal.io.hub_repository import SCHEME, fetch, repository_of
 from crossmodal.learning.method import Direction
 from crossmodal.models.extractor import Extractor
 from crossmodal.models.model_folder import Fitted, read_model
@@ -23,13 +24,18 @@ def load(folder: str | Path, weights: str | Path = WEIGHTS) -> "Model":
     """Load a fitted model, to embed items that no dataset knows.
 
     Args:
-        folder: A model folder, models/<experiment>/seed<n>.
+        folder: A model folder, models/<experiment>/seed<n>; or `hf://ORG/NAME`, a model that
+            `crossmodal push` sent to the Hugging Face hub, `hf://ORG/NAME@REVISION` a commit, tag
+            or branch of it.
         weights: Folder of the weights of the networks that features are made with; they are read,
             and compared with their checksums, when a modality is first embedded.
 
     Raises:
-        CrossmodalError: If the folder is incomplete, corrupt or of another version.
+        CrossmodalError: If the folder is incomplete, corrupt or of another version, or the
+            repository cannot be had or holds other files than such a model.
     """
+    if str(folder).startswith(SCHEME):
+        folder = fetch(repository_of(str(folder)), ("model.json", "model.safetensors"))
     return Model(read_model(Path(folder)), Path(weights))
 
 

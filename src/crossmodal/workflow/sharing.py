@@ -13,6 +13,7 @@ from crossmodal.config.params import Params
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import UNFINISHED
 from crossmodal.io.relative_names import defect
+from crossmodal.workflow.licences import closed_model, own_files
 from crossmodal.workflow.listings import LISTING, fetch_listing, wrong_files
 from crossmodal.workflow.records import OUTPUTS
 
@@ -86,15 +87,10 @@ def ignored(params: Params, before: str = "") -> str:
                 f"!/data/prepared/{name}/*",
                 f"!/features/{name}/*.h5",
             ]
-    lines += [f"/features/*/{name}.h5" for name in _own(params)]
+    lines += [f"/features/*/{name}.h5" for name in own_files(params)]
     lines += _closed_models(params, before)
     lines += [COMPILED, f"{UNFINISHED}*"]  # last, so that nothing opens them
     return HEADER + "\n".join(dict.fromkeys(lines)) + "\n"
-
-
-def _own(params: Params) -> list[str]:
-    """Return the features that are a user's own files."""
-    return [name for name in sorted(params.usable("features")) if params.feature_of(name).files]
 
 
 def _closed_models(params: Params, before: str) -> list[str]:
@@ -105,14 +101,7 @@ def _closed_models(params: Params, before: str) -> list[str]:
         if line.startswith(("/models/", "/embeddings/"))
         and PurePath(line).name not in params.experiments
     ]
-    usable, own = params.usable("datasets"), {*_own(params)}
-    closed = [
-        name
-        for name, spec in params.experiments.items()
-        if spec.dataset not in usable
-        or not params.dataset_of(spec.dataset).shares_models
-        or {*spec.views.values()} & own
-    ]
+    closed = [name for name in params.experiments if closed_model(params, name)]
     return dropped + [f"/{kind}/{name}" for kind in ("models", "embeddings") for name in closed]
 
 
