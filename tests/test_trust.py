@@ -32,6 +32,8 @@ from crossmodal.io.files import read_json, sha256, write_csv, write_json, write_
 from crossmodal.io.first_use import RECORD, check_or_record
 from crossmodal.io.hub import Model as HubModel
 from crossmodal.io.hub import model_of, pack
+from crossmodal.io.hub_repository import Repository
+from crossmodal.io.hub_repository import _checked as checked_files
 from crossmodal.learning.method import Run
 from crossmodal.models.embedding_file import SPLITS as EMBEDDED
 from crossmodal.models.embedding_file import read_embeddings
@@ -345,6 +347,13 @@ def read_file_of_hub(name):
     pack_folder.mkdir()
     (pack_folder / "config.json").mkdir()
     refused(pack, HubModel("ORG/NAME"), pack_folder, Path("a.safetensors"), {})
+
+
+def read_model_of_hub(name):
+    """Content of a pushed model is read as `read_model` does; here are names of its files."""
+    files = [SimpleNamespace(rfilename=name), SimpleNamespace(rfilename="model.json")]
+    with pytest.raises(CrossmodalError):
+        checked_files(Repository("team/toy"), SimpleNamespace(siblings=files))
 
 
 READERS = [value for name, value in globals().items() if name.startswith("read_")]

@@ -108,6 +108,10 @@ CALLS = {
     },
     ("clean", "raw", "toy"): ("commands.clean.clean_raw", ["toy", PARAMS, []]),
     ("plan", "--suite", "demo", "--json"): ("commands.plan.plan", ["demo", True, PARAMS, []]),
+    ("push", "toy/seed0", "team/toy", "--private", "--dry-run"): (
+        "commands.push.push",
+        ["toy/seed0", "team/toy", True, True, PARAMS, []],
+    ),
     ("pull", "features", "data"): ("workflow.sharing.pull", [["features", "data"]]),
     ("why", "all.md"): ("commands.why.why", [Path("all.md")]),
     (

@@ -148,7 +148,7 @@ def test_a_model_of_closed_data_is_refused_with_its_licence(project, hub):
 
 def test_a_model_of_other_data_than_params_say_is_refused(project, hub):
     row = CONFIG["experiments"]["toy_cca"] | {"dataset": "other"}
-    with pytest.raises(CrossmodalError, match="was not fitted on other with fc7, bow alone"):
+    with pytest.raises(CrossmodalError, match="was not fitted on other with bow, fc7 alone"):
         send("toy_cca", datasets={"other": TOY}, experiments={"toy_cca": row})
     experiments = {"others_cca": CONFIG["experiments"]["toy_cca"]}
     tables = {"toy": TABLE | {"experiments": ["others_cca"]}}

@@ -1,5 +1,6 @@
 """Evaluate a model with mteb, on tasks of mteb or on prepared datasets."""
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ HIT_RATES = (1, 5, 10)
 
 
 def mteb(
-    folder: Path,
+    folder: Path | str,
     tasks: list[str],
     split: str,
     output: Path,
@@ -20,15 +21,15 @@ def mteb(
     path: Path,
     overlays: Sequence[Path] = (),
 ) -> None:
-    """Write mteb's result file of each task, and print its main numbers.
+    """Write mteb's result file and rankings of each task, and print its main numbers.
 
     Args:
-        folder: The model folder.
+        folder: The model folder, or `hf://ORG/NAME`.
         tasks: Names of mteb's tasks, keys of `datasets`, or folders of prepared datasets.
         split: Split of prepared datasets.
         output: Folder of the results, in mteb's own layout.
         weights: Folder of networks' weights.
-        path: params.yaml, which says the language of a dataset; without one, it is English.
+        path: params.yaml, which says the language and licence of datasets; without one, English.
         overlays: Files laid over it.
 
     Raises:
@@ -39,22 +40,30 @@ def mteb(
         import datasets
         import mteb as evaluator
 
-        from crossmodal.integrations.mteb import check_task, load_model, tasks_of
+        from crossmodal.integrations.mteb import check_task, load_model, tasks_of, trained_on
     except ImportError as error:
         raise CrossmodalError(
             f"mteb needs {error.name}: pip install 'crossmodal-retrieval[mteb]'"
         ) from error
     datasets.disable_progress_bars()
-    model, cache = load_model(folder, weights), evaluator.ResultCache(output)
     params = read(path, *overlays) if path.exists() else None
-    languages = {n: params.dataset_of(n).language for n in tasks if params and n in params.datasets}
+    known = {n: params.dataset_of(n) for n in params.usable("datasets")} if params else {}
+    model, cache = load_model(folder, weights, known), evaluator.ResultCache(output)
     selection = [
         task
         for name in tasks
-        for task in tasks_of(name, model.model, split, languages.get(name, "en"))
+        for task in tasks_of(
+            name, model.model, split, known[name].language if name in known else "en"
+        )
     ]
     for task in selection:
         check_task(task, model)
+        if items := trained_on(task, model):
+            print(
+                f"warning: {task.metadata.name}: the model was trained on {items}, so that it is "
+                "no test of it",
+                file=sys.stderr,
+            )
     for task in selection:
         _load(task)
         result = evaluator.evaluate(
@@ -65,10 +74,16 @@ def mteb(
             overwrite_strategy="always",
             show_progress_bar=False,
             encode_kwargs={"show_progress_bar": False},
+            prediction_folder=_rankings(output, model.mteb_model_meta),
         )
         _print(result.task_results[0])
         print(cache.get_task_result_path(task.metadata.name, model.mteb_model_meta))
         task.unload_data()
+
+
+def _rankings(output: Path, meta: Any) -> Path:
+    """Return the folder of mteb's predictions: each query's documents with their scores."""
+    return output / "predictions" / meta.name.replace("/", "__") / meta.revision
 
 
 def _load(task: Any) -> None:

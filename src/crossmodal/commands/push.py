@@ -13,7 +13,9 @@ from crossmodal.errors import CrossmodalError, listed
 from crossmodal.io.hub_repository import CARD, Repository, publish, repository_of
 from crossmodal.io.text_table import print_table
 from crossmodal.models.fit_facts import Facts
+from crossmodal.models.model import MODEL_FILES
 from crossmodal.models.model_folder import read_facts, read_model
+from crossmodal.models.origins import datasets_of, features_of
 from crossmodal.reporting.model_card import measured, model_card
 from crossmodal.workflow.licences import closed_model
 
@@ -97,19 +99,17 @@ def _model_files(folder: Path, repository: Repository, project: Params) -> Conte
     numbers = measured(METRICS / f"{run}.json", read_facts(folder))
     data = (dataset, project.dataset_of(dataset))
     card = model_card(repository.name, run, fitted, data, numbers)
-    return {CARD: card} | {file: folder / file for file in ("model.json", "model.safetensors")}
+    return {CARD: card} | {file: folder / file for file in MODEL_FILES}
 
 
 def _check_origin(folder: Path, facts: Facts, project: Params, experiment: str) -> None:
-    """Refuse a model that was fitted on other data than params.yaml says, or updated with some."""
-    spec, read_by_fit = project.experiments[experiment], facts.get("made", {}).get("inputs", {})
-    paths = [Path(path) for path in read_by_fit]
-    datasets = {path.parent.name for path in paths if path.name == "items.csv"}
-    features = {path.stem for path in paths if path.suffix == ".h5"}
-    if facts.get("seen") or datasets != {spec.dataset} or features != {*spec.views.values()}:
+    """Refuse a model that was fitted on, or updated with, other data than params.yaml says."""
+    spec = project.experiments[experiment]
+    views = {*spec.views.values()}
+    if datasets_of(facts) != {spec.dataset} or features_of(facts) != views:
         raise CrossmodalError(
-            f"{folder}: was not fitted on {spec.dataset} with {', '.join(spec.views.values())} "
-            "alone, as params.yaml says; fit it again, so that its licence is known"
+            f"{folder}: was not fitted on {spec.dataset} with {', '.join(sorted(views))} alone, as "
+            "params.yaml says; fit it again, so that its licence is known"
         )
 
 

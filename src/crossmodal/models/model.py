@@ -17,6 +17,7 @@ from crossmodal.models.extractor import Extractor
 from crossmodal.models.model_folder import Fitted, read_model
 
 WEIGHTS = Path("data/raw/weights")
+MODEL_FILES = ("model.json", "model.safetensors")  # without the curve, which nothing computes from
 ARGUMENTS = {modality: name for name, modality in MODALITIES.items()}  # of `embed`
 
 
@@ -35,7 +36,7 @@ def load(folder: str | Path, weights: str | Path = WEIGHTS) -> "Model":
             repository cannot be had or holds other files than such a model.
     """
     if str(folder).startswith(SCHEME):
-        folder = fetch(repository_of(str(folder)), ("model.json", "model.safetensors"))
+        folder = fetch(repository_of(str(folder)), MODEL_FILES)
     return Model(read_model(Path(folder)), Path(weights))
 
 

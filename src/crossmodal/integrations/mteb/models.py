@@ -1,8 +1,9 @@
 """Model folders as mteb's encoders and search models."""
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,14 @@ from mteb.models.abs_encoder import AbsEncoder
 from mteb.models.model_meta import ScoringFunction
 from mteb.types import PromptType
 
+from crossmodal.data.dataset import Dataset as Data
 from crossmodal.errors import CrossmodalError
+from crossmodal.integrations.mteb.description import origins, sizes
 from crossmodal.io.files import sha256
+from crossmodal.io.hub_repository import SCHEME, fetch, repository_of
 from crossmodal.learning.method import Direction
-from crossmodal.models.model import WEIGHTS, Model, load
+from crossmodal.models.model import MODEL_FILES, WEIGHTS, Model, load
+from crossmodal.models.origins import datasets_of
 from crossmodal.search.gallery import embed_items
 from crossmodal.search.inner_products import find_form
 
@@ -34,34 +39,57 @@ EXAMPLES: dict[str, list[object]] = {
     "speech": [(np.zeros(16_000, np.float32), 16_000)],
 }
 Batch = dict[str, list[Any]]  # column -> values, of types of mteb
+NOTHING: Mapping[str, Data] = MappingProxyType({})
 BLOCK = 64  # queries that are scored at a time
 
 
-def load_model(folder: Path, weights: Path = WEIGHTS) -> "Encoder | SearchModel":
+def load_model(
+    folder: Path | str, weights: Path = WEIGHTS, datasets: Mapping[str, Data] = NOTHING
+) -> "Encoder | SearchModel":
     """Load a fitted model as an argument of `mteb.evaluate`.
 
     It is an encoder if the score is the cosine or the inner product of two embeddings, else a
     search model, which computes the score itself.
 
     Args:
-        folder: A model folder, models/<experiment>/seed<n>.
+        folder: A model folder, models/<experiment>/seed<n>; or `hf://ORG/NAME`, a repository of the
+            Hugging Face hub, which mteb's results then name.
         weights: Folder of networks' weights.
+        datasets: Those of params.yaml by name; they say the licence and language of what the model
+            was fitted on, and which of mteb's tasks have items of it.
 
     Raises:
         CrossmodalError: If the folder is incomplete, or the model cannot embed new items.
     """
+    folder, published = _named(str(folder))
     model = load(folder, weights)
-    similarity = _similarity(model)
+    width, similarity = _similarity(model)
+    known = {name: datasets[name] for name in datasets_of(model.facts) if name in datasets}
     meta = ModelMeta.create_empty(
         {
-            "name": f"crossmodal/{'-'.join(folder.resolve().parts[-2:])}",
-            "revision": sha256(folder / "model.safetensors")[:16],
             "modalities": [THEIRS[modality] for modality in model.modalities],
-            "framework": ["PyTorch"],
+            "framework": ["PyTorch", "safetensors"],
             "similarity_fn_name": similarity,
+            "embed_dim": width,
+            "use_instructions": False,
+            **sizes(model, folder, weights),
+            **origins(known.items()),
+            **published,
         }
     )
     return Encoder(model, meta) if similarity else SearchModel(model, meta)
+
+
+def _named(address: str) -> tuple[Path, dict[str, Any]]:
+    """Return the folder of a model, and how mteb names it."""
+    if address.startswith(SCHEME):
+        repository = repository_of(address)
+        folder = fetch(repository, MODEL_FILES)
+        facts = {"name": repository.name, "revision": folder.name, "reference": repository.page}
+        return folder, {**facts, "open_weights": True}
+    folder = Path(address)
+    name = f"crossmodal/{'-'.join(folder.resolve().parts[-2:])}"
+    return folder, {"name": name, "revision": sha256(folder / "model.safetensors")[:16]}
 
 
 class Encoder(AbsEncoder):
@@ -163,14 +191,18 @@ class SearchModel:
         return _embed(self.model, inputs, _modality(task, kind))
 
 
-def _similarity(model: Model) -> ScoringFunction | None:
-    """Return the similarity of mteb that is the score, in both directions; None: none is."""
+def _similarity(model: Model) -> tuple[int | None, ScoringFunction | None]:
+    """Return the width of vectors, and mteb's similarity that is the score in both directions.
+
+    Each is None where there is none.
+    """
     modality = next(name for name in EXAMPLES if name in model.modalities)
     with warnings.catch_warnings(action="ignore"):  # the model may not know the word
-        width = embed_items(model, modality, EXAMPLES[modality]).shape[1:]
+        shape = embed_items(model, modality, EXAMPLES[modality]).shape[1:]
     first, second = model.modalities
-    forms = {find_form(model, direction, width) for direction in ((first, second), (second, first))}
-    return SIMILARITIES.get(forms.pop()) if len(forms) == 1 else None
+    forms = {find_form(model, direction, shape) for direction in ((first, second), (second, first))}
+    similarity = SIMILARITIES.get(forms.pop()) if len(forms) == 1 else None
+    return shape[0] if len(shape) == 1 else None, similarity
 
 
 def _modality(task: TaskMetadata, kind: PromptType | None) -> str:

@@ -9,11 +9,11 @@ import numpy as np
 from datasets import Dataset
 from mteb.abstasks import AbsTaskRetrieval
 from mteb.abstasks.task_metadata import TaskMetadata
-from mteb.languages import iso_mappings
 
 from crossmodal.data.prepared import Item, Prepared
 from crossmodal.data.split import label_matrix, label_names
 from crossmodal.errors import CrossmodalError
+from crossmodal.integrations.mteb.languages import language_and_script
 from crossmodal.integrations.mteb.models import THEIRS
 from crossmodal.io.files import digest
 from crossmodal.io.image_files import read_image
@@ -86,7 +86,7 @@ class PreparedRetrieval(AbsTaskRetrieval):
                 "revision": digest(split, unit, [vars(item) for item in self.items]),
             },
             eval_splits=[split],
-            eval_langs=[_language_and_script(language)],
+            eval_langs=[language_and_script(language)],
             main_score="hit_rate_at_10" if by_item else f"map_at_{len(self.entries[1])}",
         )
         super().__init__()
@@ -156,15 +156,6 @@ def retrieval_tasks(
         PreparedRetrieval(dataset, direction, relevance, unit, split, language)
         for direction in directions(list(modalities))
     ]
-
-
-def _language_and_script(language: str) -> str:
-    """Return mteb's name of a language of BCP 47: its codes by ISO 639-3 and ISO 15924."""
-    primary, *others = language.split("-")
-    name = iso_mappings._hf_lang_to_iso_lang_script(primary)
-    code, script = name.split("-") if name else (primary.lower(), "Zyyy")  # undetermined script
-    stated = next((part.title() for part in others if len(part) == 4 and part.isalpha()), script)
-    return f"{code}-{stated}"
 
 
 def _entries(dataset: Prepared, items: list[Item], modality: str, unit: Unit) -> list[Entry]:
