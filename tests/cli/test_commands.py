@@ -143,7 +143,7 @@ CALLS = {
     ("words", "model"): ("commands.words.words", [MODEL]),
     ("mteb", "model", "--tasks", "toy", "--tasks", "CIFAR10", "--split", "train"): (
         "commands.mteb.mteb",
-        [MODEL, ["toy", "CIFAR10"], "train", Path("results/mteb"), WEIGHTS, PARAMS, []],
+        ["model", ["toy", "CIFAR10"], "train", Path("results/mteb"), WEIGHTS, PARAMS, []],
     ),
     ("download", "toy", "a.mat"): ("steps.download.download", ["toy", Path("a.mat")]),
     ("weights", "raw/w"): ("steps.weights.weights", [Path("raw/w")]),

@@ -117,7 +117,7 @@ def test_the_card_has_the_metrics_of_the_run_with_intervals(project, hub):
         assert part in body
 
 
-def test_the_card_names_the_weights_that_are_not_in_the_repository(project, hub):
+def test_the_card_names_weights_that_are_not_pushed(project, hub):
     send("toy_cca")
     (weights,) = re.findall(
         r"crossmodal weights (\S+)", card(hub.repositories["models", "team/toy"].files)[1]

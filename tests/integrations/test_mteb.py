@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file
 from typer.testing import CliRunner
 
 if importlib.util.find_spec("mteb"):
@@ -15,13 +16,17 @@ if importlib.util.find_spec("mteb"):
 mteb = pytest.importorskip("mteb", reason="`make test-mteb` installs it")
 
 from crossmodal.cli import app  # noqa: E402
+from crossmodal.config import plugins  # noqa: E402
+from crossmodal.datasets.flickr8k import Flickr8k  # noqa: E402
 from crossmodal.errors import CrossmodalError  # noqa: E402
 from crossmodal.integrations.mteb import (  # noqa: E402
     check_task,
     load_model,
     retrieval_tasks,
     tasks_of,
+    trained_on,
 )
+from crossmodal.io.hub_repository import Repository, publish  # noqa: E402
 from crossmodal.models.embedding_file import read_embeddings  # noqa: E402
 from crossmodal.steps.evaluate import evaluate  # noqa: E402
 from crossmodal.workflow.specs import EvaluateSpec  # noqa: E402
@@ -200,3 +205,79 @@ def test_a_task_that_cannot_be_done_is_refused(project, model, task, message):
             app, ["mteb", f"models/scenes_{model}/seed0", "--tasks", task], catch_exceptions=False
         )
     assert not list(project.glob("results/**/*.json"))
+
+
+def test_mteb_is_told_what_its_leaderboard_shows(studio):
+    folder = studio.root / "models/cca"
+    known = {"prepared": Flickr8k()}  # the name of the folder that the model was fitted on
+    meta = load_model(folder, studio.root / "weights", known).mteb_model_meta
+    files = [folder / "model.safetensors"]
+    arrays = [array for file in files for array in load_file(file).values()]
+    assert meta.n_parameters == sum(array.size for array in arrays)  # its network is a random one
+    assert meta.memory_usage_mb == round(files[0].stat().st_size / 2**20, 3)
+    assert meta.embed_dim == test_load.CCA["dims"]
+    assert meta.training_datasets == {"prepared", *Flickr8k.mteb_tasks}
+    assert (meta.languages, meta.license) == (["eng-Latn"], None)
+    assert {*meta.modalities} == {"image", "text"}
+    assert meta.framework == ["PyTorch", "safetensors"]
+
+
+def test_a_network_s_weights_count_as_parameters(studio):
+    folder, weights = studio.root / "models/sam", studio.root / "weights"
+    meta = load_model(folder, weights).mteb_model_meta
+    files = [folder / "model.safetensors", weights / test_load.WEIGHTS]
+    assert meta.n_parameters == sum(array.size for f in files for array in load_file(f).values())
+    elsewhere = load_model(folder, weights / "none").mteb_model_meta
+    assert (elsewhere.n_parameters, elsewhere.training_datasets) == (None, None)
+
+
+def test_a_model_of_the_hub_has_the_repository_s_name(studio, hub, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    files = ("model.json", "model.safetensors")
+    repository = Repository("team/toy")
+    publish(repository, {name: studio.root / "models/cca" / name for name in files}, False)
+    meta = load_model("hf://team/toy", studio.root / "weights").mteb_model_meta
+    commit = hub.repositories["models", "team/toy"].name_of(1)
+    assert (meta.name, meta.revision, meta.open_weights) == ("team/toy", commit, True)
+    assert meta.reference == f"{hub.url}/team/toy"
+
+
+def test_training_items_in_a_prepared_dataset_are_counted(studio, project):
+    (project / "data/prepared/prepared").symlink_to(studio.root / "prepared")
+    model = load_model(studio.root / "models/sam", studio.root / "weights")
+    found = {
+        split: {trained_on(t, model) for t in retrieval_tasks(studio.dataset.folder, split=split)}
+        for split in ("train", "test")
+    }
+    assert found == {"train": {"12 of its 12 items"}, "test": {""}}
+
+
+def test_training_items_in_a_task_of_mteb_are_told(studio):
+    folder, weights = studio.root / "models/misa", studio.root / "weights"
+    model = load_model(folder, weights, {"prepared": Flickr8k()})
+    task, other = map(mteb.get_task, ("FlickrAudioToImageRetrieval", "SpeechCocoA2IRetrieval"))
+    assert trained_on(task, model) == "items of prepared"
+    assert trained_on(other, model) == ""
+    assert trained_on(task, load_model(folder, weights)) == ""
+
+
+def test_tasks_that_datasets_name_are_those_of_mteb():
+    named = {t for name in plugins.names("datasets") for t in _class(name).mteb_tasks}
+    assert {mteb.get_task(name).metadata.name for name in named} == named
+
+
+def _class(name):
+    return plugins.load("datasets", name)
+
+
+def test_rankings_of_each_query_are_kept(studio, project):
+    (project / "data/prepared/prepared").symlink_to(studio.root / "prepared")
+    call = ["mteb", "models/scenes_sam/seed0", "--tasks", "scenes", "--split", "train"]
+    found = CliRunner().invoke(app, call, catch_exceptions=False)
+    assert "warning: scenes-image-to-text-by-category: the model was trained on 12" in found.stderr
+    (folder,) = Path("results/mteb/predictions").glob("*/*")  # of the model and its revision
+    for direction in ("image-to-text", "text-to-image"):
+        path = folder / f"scenes-{direction}-by-category_predictions.json"
+        rankings = json.loads(path.read_text())["default"]["train"]
+        assert len(rankings) == 12
+        assert all(len(documents) == 12 for documents in rankings.values())

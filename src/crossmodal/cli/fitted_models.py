@@ -137,7 +137,9 @@ def words(model: Model) -> None:
     epilog="Example: crossmodal mteb models/scenes_fne_sh/seed0 --tasks scenes",
 )
 def mteb(
-    model: Model,
+    model: Annotated[
+        str, typer.Argument(help="Model folder, models/<experiment>/seed<n>, or hf://ORG/NAME.")
+    ],
     tasks: Annotated[
         list[str],
         typer.Option(

@@ -47,13 +47,13 @@ def mteb(
         ) from error
     datasets.disable_progress_bars()
     params = read(path, *overlays) if path.exists() else None
-    known = {n: params.dataset_of(n) for n in params.usable("datasets")} if params else {}
-    model, cache = load_model(folder, weights, known), evaluator.ResultCache(output)
+    entries = {n: params.dataset_of(n) for n in params.usable("datasets")} if params else {}
+    model, cache = load_model(folder, weights, entries), evaluator.ResultCache(output)
     selection = [
         task
         for name in tasks
         for task in tasks_of(
-            name, model.model, split, known[name].language if name in known else "en"
+            name, model.model, split, entries[name].language if name in entries else "en"
         )
     ]
     for task in selection:

@@ -71,7 +71,7 @@ def _model_folder(name: str) -> Path | None:
     for path in (Path(name), MODELS / name):
         if (path / "model.json").is_file():
             return path
-        seeds = [found.parent for found in sorted(path.glob("seed*/model.json"))]
+        seeds = [file.parent for file in sorted(path.glob("seed*/model.json"))]
         if len(seeds) > 1:
             raise CrossmodalError(f"{name}: has several fits; give {listed(map(str, seeds))}")
         if seeds:

@@ -72,13 +72,13 @@ def _closed(params: Params, dataset: str, feature: str) -> str:
 
 def _tensors(path: Path, scratch: Path) -> dict[str, Path]:
     """Write a feature file as tensors, and ids and items of its rows as CSV."""
-    found = read_features(path)
-    rows = found.features
+    content = read_features(path)
+    rows = content.features
     if isinstance(rows, Ragged):
         arrays = {"values": rows.values, "offsets": rows.offsets}
     else:
         arrays = {"features": rows}
     tensors, ids = (scratch / f"{path.stem}.{suffix}" for suffix in ("safetensors", "csv"))
     save_file(arrays, tensors)
-    write_csv(ids, ["id", "item"], zip(found.ids, found.items, strict=True))
+    write_csv(ids, ["id", "item"], zip(content.ids, content.items, strict=True))
     return {f"features/{file.name}": file for file in (tensors, ids)}

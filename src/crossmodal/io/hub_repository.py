@@ -123,12 +123,12 @@ def fetch(repository: Repository, needed: Collection[str]) -> Path:
     """
     with _explaining(repository) as api:
         info = _info(api, repository)
-        found = _checked(repository, info)
-        if missing := [name for name in needed if name not in found]:
+        present = _checked(repository, info)
+        if missing := [name for name in needed if name not in present]:
             raise CrossmodalError(
                 f"{repository}: lacks {listed(missing)}; `crossmodal push` writes what is read here"
             )
-        paths = [_download(api, repository, info.sha, found[name]) for name in needed]
+        paths = [_download(api, repository, info.sha, present[name]) for name in needed]
         return paths[0].parent
 
 
@@ -139,16 +139,16 @@ def _info(api: "HfApi", repository: Repository) -> "ModelInfo | DatasetInfo":
 
 def _checked(repository: Repository, info: "ModelInfo | DatasetInfo") -> "dict[str, RepoSibling]":
     """Return the files of a repository by name, none of which is code."""
-    found = {file.rfilename: file for file in info.siblings or []}
-    for name in found:
+    present = {file.rfilename: file for file in info.siblings or []}
+    for name in present:
         if reason := defect(name):
             raise CrossmodalError(f"{repository}: the name {name[:LONGEST_PART]!r} {reason}")
-    if others := [n for n in found if n not in OWN and not n.endswith(SUFFIXES)]:
+    if others := [n for n in present if n not in OWN and not n.endswith(SUFFIXES)]:
         raise CrossmodalError(
             f"{repository}: holds more than JSON, safetensors and a card, so nothing is fetched: "
             f"{listed(sorted(others))}"
         )
-    return found
+    return present
 
 
 def _download(
@@ -192,7 +192,7 @@ def _reason(error: Exception, repository: Repository) -> str:
         RevisionNotFoundError,
     )
 
-    said = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
+    message = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
     if isinstance(error, RevisionNotFoundError):
         return f"has no revision {repository.revision!r}"
     if isinstance(error, RepositoryNotFoundError):
@@ -203,5 +203,5 @@ def _reason(error: Exception, repository: Repository) -> str:
     if status == 403:
         return "your token may not do that; take one that may write to this repository"
     if status is not None or isinstance(error, RuntimeError | ValueError):
-        return f"the hub refused ({said})"
-    return f"the hub cannot be reached ({said}); check the network, and HF_ENDPOINT if it is set"
+        return f"the hub refused ({message})"
+    return f"the hub cannot be reached ({message}); check the network, and HF_ENDPOINT if it is set"

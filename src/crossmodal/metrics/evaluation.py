@@ -34,11 +34,13 @@ class Evaluation:
             rank tied wrong documents first; 'queries', 'gallery', 'queries_without_relevant'.
         intervals: Of 95 %, over the queries, of each mean.
         per_query: Values of each query, (q,), by the name of their mean.
+        items: Number of the item of each query, (q,).
     """
 
     metrics: dict[str, float]
     intervals: dict[str, tuple[float, float]]
     per_query: dict[str, np.ndarray]
+    items: np.ndarray
 
     def __str__(self) -> str:
         """Return a line for each metric, with its interval."""
@@ -110,8 +112,9 @@ def evaluate(
     means = _means(values)
     metrics = {name: float(of.mean()) for name, of in means.items()}
     metrics |= summary(values, documents)
-    intervals = _intervals(means, _items(items, relevance, count), draws, seed) if draws else {}
-    return Evaluation(metrics, intervals, means)
+    own = _items(items, relevance, count)
+    intervals = _intervals(means, own, draws, seed) if draws else {}
+    return Evaluation(metrics, intervals, means, own)
 
 
 def _scores(

@@ -1,4 +1,4 @@
-"""What a model was fitted on, by the files that its fit read."""
+"""Origin of a model: datasets and features, by the files that its fit read."""
 
 from pathlib import Path
 
@@ -17,5 +17,5 @@ def features_of(facts: Facts) -> set[str]:
 
 
 def _read(facts: Facts) -> list[Path]:
-    made = facts.get("made")
-    return [Path(path) for path in made["inputs"]] if made else []
+    provenance = facts.get("made")
+    return [Path(path) for path in provenance["inputs"]] if provenance else []

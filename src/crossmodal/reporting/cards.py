@@ -1,4 +1,4 @@
-"""What cards of models and datasets on the hub share: their YAML, and the page below it."""
+"""Parts of the cards of models and datasets on the hub: their YAML, and the page below it."""
 
 import re
 from collections.abc import Sequence

@@ -52,8 +52,10 @@ def of_both(draws: Draws, directions: list[str]) -> Draws:
 
     Args:
         draws: Arrays of one shape by (direction, metric).
-        directions: The two directions.
+        directions: The two directions; of a single one there is nothing.
     """
+    if len(directions) == 1:
+        return {}
     first, second = directions
     both = {
         ("average", m): (drawn + draws[second, m]) / 2

@@ -165,8 +165,8 @@ def _use(repository: str, fitted: Fitted) -> Iterator[str]:
 
 def networks(meta: JsonObject) -> Iterator[str]:
     """Yield the files of weights that a feature and those below it read."""
-    made = meta["extractor"]
-    if file := plugins.make("features", made["plugin"], made["options"], "options").weights:
+    origin = meta["extractor"]
+    if file := plugins.make("features", origin["plugin"], origin["options"], "options").weights:
         yield file
     for inner in meta["sources"].values():
         yield from networks(inner)
@@ -180,8 +180,8 @@ def _results(dataset: str, numbers: Sequence[Measured]) -> Iterator[str]:
         f"On the test items of `{dataset}`, with intervals of 95 % by a bootstrap over them; R@K "
         "in percent."
     )
-    shown = [
+    cells = [
         [n.where, n.metric, *(with_decimals(n.metric, v) for v in (n.value, n.low, n.high))]
         for n in numbers
     ]
-    yield rows(["direction", "metric", "value", "from", "to"], shown)
+    yield rows(["direction", "metric", "value", "from", "to"], cells)

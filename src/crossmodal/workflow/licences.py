@@ -1,4 +1,4 @@
-"""What no licence opens: the rules of `.dvcignore`, and of what `crossmodal push` sends.
+"""Rules on what no licence opens, for `.dvcignore` and for `crossmodal push`.
 
 Each function returns the reason why something stays closed; empty where it may be shared.
 """
@@ -15,19 +15,19 @@ BROKEN = "{} cannot be used, so that nothing says what its licence allows"
 
 def closed_media(params: Params, dataset: str) -> str:
     """Return why texts and media of a dataset may not be shared."""
-    found = params.dataset_of(dataset)
-    return "" if found.redistribution else MEDIA.format(dataset, found.licence)
+    data = params.dataset_of(dataset)
+    return "" if data.redistribution else MEDIA.format(dataset, data.licence)
 
 
 def closed_feature(params: Params, dataset: str, feature: str) -> str:
     """Return why a feature of a dataset may not be shared."""
-    found, facts = params.dataset_of(dataset), params.feature_of(feature)
+    data, facts = params.dataset_of(dataset), params.feature_of(feature)
     if facts.files:
         return OWN.format(feature)
-    if not found.shares_features:
-        return FEATURES.format(dataset, found.licence)
-    closed = facts.invertible and not found.redistribution
-    return INVERTIBLE.format(feature, dataset, found.licence) if closed else ""
+    if not data.shares_features:
+        return FEATURES.format(dataset, data.licence)
+    closed = facts.invertible and not data.redistribution
+    return INVERTIBLE.format(feature, dataset, data.licence) if closed else ""
 
 
 def closed_model(params: Params, experiment: str) -> str:

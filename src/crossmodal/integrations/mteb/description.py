@@ -1,4 +1,4 @@
-"""What mteb's leaderboard wants to know of a model."""
+"""Description of a model for mteb's leaderboard."""
 
 import math
 from collections.abc import Iterable
@@ -44,13 +44,13 @@ def origins(datasets: Iterable[tuple[str, Dataset]]) -> dict[str, Any]:
     Args:
         datasets: By name in params.yaml.
     """
-    known = dict(datasets)
-    if not known:
+    by_name = dict(datasets)
+    if not by_name:
         return {}
-    tasks = {task for data in known.values() for task in data.mteb_tasks}
-    terms = {licence(data.licence)[0] for data in known.values()}
+    tasks = {task for data in by_name.values() for task in data.mteb_tasks}
+    terms = {licence(data.licence)[0] for data in by_name.values()}
     return {
-        "training_datasets": {*known} | tasks,
-        "languages": sorted({language_and_script(data.language) for data in known.values()}),
+        "training_datasets": {*by_name} | tasks,
+        "languages": sorted({language_and_script(data.language) for data in by_name.values()}),
         "license": terms.pop() if len(terms) == 1 and "other" not in terms else None,
     }

@@ -64,7 +64,7 @@ def load_model(
     folder, published = _named(str(folder))
     model = load(folder, weights)
     width, similarity = _similarity(model)
-    known = {name: datasets[name] for name in datasets_of(model.facts) if name in datasets}
+    origin = {name: datasets[name] for name in datasets_of(model.facts) if name in datasets}
     meta = ModelMeta.create_empty(
         {
             "modalities": [THEIRS[modality] for modality in model.modalities],
@@ -73,7 +73,7 @@ def load_model(
             "embed_dim": width,
             "use_instructions": False,
             **sizes(model, folder, weights),
-            **origins(known.items()),
+            **origins(origin.items()),
             **published,
         }
     )

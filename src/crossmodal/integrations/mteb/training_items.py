@@ -22,10 +22,10 @@ def trained_on(task: AbsTask, model: Encoder | SearchModel) -> str:
     """
     names, meta = sorted(datasets_of(model.model.facts)), model.mteb_model_meta
     if not isinstance(task, PreparedRetrieval):
-        told = meta is not None and meta.is_zero_shot_on([task]) is False
-        return f"items of {' and '.join(names)}" if told else ""
-    known = [Prepared(PREPARED / name) for name in names if is_prepared(name)]
-    seen = {content for data in known for content in contents(data, data.split("train"))}
+        overlaps = meta is not None and meta.is_zero_shot_on([task]) is False
+        return f"items of {' and '.join(names)}" if overlaps else ""
+    sources = [Prepared(PREPARED / name) for name in names if is_prepared(name)]
+    seen = {content for data in sources for content in contents(data, data.split("train"))}
     tested = contents(task.prepared, task.items)
     count = sum(content in seen for content in tested)
     return f"{count:,} of its {len(tested):,} items" if count else ""
