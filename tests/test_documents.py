@@ -239,7 +239,7 @@ def test_a_table_without_runs_is_named_in_one_line(quote):
 def test_listed_tables_are_linked_or_said_to_have_no_run(quote):
     page = "<!-- quote tables -->\n- `scenes`: old\n- `other`\n<!-- end of quote -->\n"
     text = quote.quote(page, tables)
-    assert "- `scenes`: [Scenes](tables/scenes.md)\n- `other`: no run is kept\n" in text
+    assert "- `scenes`: [Scenes](tables/scenes.md)\n\nNo run is kept of `other`.\n" in text
     assert quote.quote(text, tables) == text
     assert quote.quoted(text) == {"scenes", "other"}
 
@@ -393,7 +393,7 @@ def test_quoted_tables_are_those_of_the_runs_that_are_kept(quote, pages):
     unmarked = partial(re.sub, r"(; )?†( fitted by code that has changed since)?| †", "")
     for text in (page, (ROOT / "README.md").read_text()):
         assert unmarked(quote.quote(text, made)) == unmarked(text)
-    for name in quote.LISTED.findall(page):
+    for name in quote.listed(page):
         assert (ROOT / f"docs/tables/{name}.md").exists() == (made(name) is not None)
 
 

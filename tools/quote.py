@@ -6,7 +6,7 @@ A page says what it quotes:
     <!-- quote claims tally -->              how many claims hold
     <!-- quote scenes_category average -->   of a table's directions one alone
     <!-- quote tables -->                    a list of whole tables, a page each in docs/tables:
-    <!-- end of quote -->                    lines that begin with a table's name in backticks
+    <!-- end of quote -->                    names of tables in backticks
 
 and a figure `![...](NAME.svg)` beside a page is results/figures/NAME.svg. Tables are made of the
 runs in results/ and in docs/runs/, see `kept_runs`; in place of a table without any run stands a
@@ -28,7 +28,7 @@ FIGURES = Path("results/figures")
 PAGES = Path("docs/tables")
 QUOTE = re.compile(r"(<!-- quote (\w+)(?: ([\w-]+))? -->\n)(.*?)(<!-- end of quote -->)", re.DOTALL)
 DIRECTION = re.compile(r"^\*\*([\w-]+)\*\*$", re.MULTILINE)
-LISTED = re.compile(r"^- `(\w+)`", re.MULTILINE)
+LISTED = re.compile(r"`(\w+)`")
 FIGURE = re.compile(r"!\[[^]]*\]\((\w+\.svg)\)")
 
 # a table, or the scorecard, as Markdown by its name, or None
@@ -45,8 +45,7 @@ def main(present: Params, *pages: Path) -> None:
             if (FIGURES / figure).exists():
                 shutil.copyfile(FIGURES / figure, page.parent / figure)
     names = {name for page in pages for name in quoted(page.read_text())}
-    listed = {name for page in pages for name in LISTED.findall(page.read_text())}
-    write_tables({name: tables(name) for name in listed})
+    write_tables({name: tables(name) for page in pages for name in listed(page.read_text())})
     # last, since a kept run that is dropped still says that its row may be empty now
     keep(present, sorted(names))
 
@@ -60,8 +59,14 @@ def make(present: Params, name: str) -> str | None:
 
 def quoted(page: str) -> set[str]:
     """Names that a page quotes or lists: of tables, and of the scorecard."""
-    names = {name for _, name, *_ in QUOTE.findall(page)} | {*LISTED.findall(page)}
+    names = {name for _, name, *_ in QUOTE.findall(page)} | {*listed(page)}
     return names - {"tables"}
+
+
+def listed(page: str) -> list[str]:
+    """Names in its lists of tables."""
+    lists = [old for _, name, _, old, _ in QUOTE.findall(page) if name == "tables"]
+    return [name for names in lists for name in LISTED.findall(names)]
 
 
 def quote(page: str, tables: Tables) -> str:
@@ -78,7 +83,7 @@ def quote(page: str, tables: Tables) -> str:
     def replaced(match: re.Match[str]) -> str:
         begin, name, direction, old, end = match.groups()
         if name == "tables":
-            return begin + "".join(_list_line(tables, n) for n in LISTED.findall(old)) + end
+            return begin + _list(tables, LISTED.findall(old)) + end
         if (table := tables(name)) is None:
             return f"{begin}\nNo run of `{name}` is kept.\n\n{end}"
         if direction == "tally":
@@ -105,10 +110,13 @@ def write_tables(tables: dict[str, str | None]) -> None:
             (PAGES / f"{name}.md").write_text(text + _body(table, None).rstrip() + "\n")
 
 
-def _list_line(tables: Tables, name: str) -> str:
-    table = tables(name)
-    page = "no run is kept" if table is None else f"[{_title(table)}](tables/{name}.md)"
-    return f"- `{name}`: {page}\n"
+def _list(tables: Tables, names: list[str]) -> str:
+    """A line for each table with a page, and a paragraph that names the others."""
+    lines = [f"- `{n}`: [{_title(t)}](tables/{n}.md)" for n in names if (t := tables(n))]
+    others = [f"`{n}`" for n in names if tables(n) is None]
+    if others:
+        lines += ["", f"No run is kept of {', '.join(others)}."]
+    return "\n".join(lines) + "\n"
 
 
 def _title(table: str) -> str:
