@@ -114,7 +114,7 @@ lint: $(VENV)/installed-dev
 	snakemake --lint
 
 quote: $(VENV)/installed
-	python tools/quote.py README.md docs/results.md
+	python tools/quote.py README.md docs/results.md docs/figures.md
 
 pictures: $(VENV)/installed-dev
 	snakemake --cores $(CORES) results/tables/all.md results/site/index.html
