@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.starts import write_holiday
 from tests.test_distribution import built  # noqa: F401
-from tests.workflow.long.test_readme import write_holiday
 from tests.workflow.project import PARAMS, ROOT, PlainDumper
 
-HEADER = "id,image,text,labels\n"
 HOST = """
 configfile: "config.yaml"
 
@@ -56,7 +55,7 @@ def site(built, tmp_path):  # noqa: F811
 
 def test_the_wheel_runs_own_data_in_an_empty_folder(site, tmp_path):
     folder = tmp_path / "empty"
-    write_holiday(folder / "holiday", HEADER)
+    write_holiday(folder)
     crossmodal = (sys.executable, "-m", "crossmodal")
     printed = call(folder, *crossmodal, "init", "holiday", site=site)
     assert "crossmodal run --cores 8 results/tables/holiday.md" in printed
