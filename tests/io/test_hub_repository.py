@@ -1,5 +1,6 @@
 """Repositories of the hub, of a host on the loopback interface."""
 
+import os
 import signal
 import socket
 import subprocess
@@ -154,7 +155,10 @@ def test_a_fetch_that_is_killed_leaves_no_half_file(hub):
         "from crossmodal.io.hub_repository import Repository, fetch; "
         f"input(); fetch(Repository('team/toy'), {NEEDED})"
     )
-    process = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE)
+    # tests of encoders forbid the network to their process
+    online = {name: value for name, value in os.environ.items() if name != "HF_HUB_OFFLINE"}
+    command = [sys.executable, "-c", program]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, env=online)
     hub.faults["/a.safetensors"] = process.kill
     process.communicate(b"\n")
     assert process.returncode == -signal.SIGKILL
