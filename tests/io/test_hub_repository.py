@@ -71,20 +71,23 @@ def test_a_repository_with_other_files_is_not_pushed_to(hub):
     assert len(hub.repositories["models", "team/toy"].commits) == 1
 
 
+def check_that_nothing_is_fetched(hub, reason):
+    """The whole repository is refused before one of its files is asked for."""
+    with pytest.raises(CrossmodalError, match=reason):
+        fetch(REPOSITORY, NEEDED)
+    assert not [path for _, path in hub.asked if "/resolve/" in path]
+
+
 @pytest.mark.parametrize("name", ["a.bin", "modeling.py", "a.pkl", "b/c.pt", "a.safetensors.exe"])
 def test_code_and_pickles_keep_a_repository_from_being_fetched(hub, name):
     hub.hold("team/toy", FILES | {name: b"cos\nsystem\n"})
-    with pytest.raises(CrossmodalError, match=f"more than JSON, safetensors and a card.*{name}"):
-        fetch(REPOSITORY, NEEDED)
-    assert not [path for _, path in hub.asked if "/resolve/" in path]
+    check_that_nothing_is_fetched(hub, f"more than JSON, safetensors and a card.*{name}")
 
 
 @pytest.mark.parametrize("name", ["../a.json", "/etc/a.json", "a\\b.json", "C:a.json", "a\n.json"])
 def test_a_hostile_name_keeps_a_repository_from_being_fetched(hub, name):
     hub.hold("team/toy", FILES | {name: b"{}"})
-    with pytest.raises(CrossmodalError, match=r"hf://team/toy: the name "):
-        fetch(REPOSITORY, NEEDED)
-    assert not [path for _, path in hub.asked if "/resolve/" in path]
+    check_that_nothing_is_fetched(hub, r"hf://team/toy: the name ")
 
 
 def test_a_repository_without_a_needed_file_is_named(hub):

@@ -6,7 +6,12 @@ import tarfile
 from pathlib import Path
 
 import numpy as np
+import pytest
 from PIL import Image
+
+from crossmodal.commands.init import init
+from crossmodal.errors import CrossmodalError
+from tests.project_params import PATH
 
 COUNT = 12
 TEXTS = [[f"a dog {n}", f"the brown dog {n}"] for n in range(COUNT)]
@@ -158,3 +163,11 @@ EVERY = {
         *(parquet_of_paths, excel, webdataset),
     )
 }
+
+
+def refused(path):
+    """What `init` says of a folder or file that it refuses; it writes no overlay then."""
+    with pytest.raises(CrossmodalError) as caught:
+        init(Path(path), "mine", False, PATH)
+    assert not Path("mine.yaml").exists()
+    return str(caught.value)

@@ -13,7 +13,6 @@ import yaml
 from crossmodal.commands.init import init
 from crossmodal.data.prepared import Prepared
 from crossmodal.datasets._formats.reading import read_source
-from crossmodal.errors import CrossmodalError
 from crossmodal.steps.prepare import prepare
 from crossmodal.workflow.specs import PrepareSpec
 from tests.datasets.formats.samples import (
@@ -26,6 +25,7 @@ from tests.datasets.formats.samples import (
     json_lines,
     lines,
     photos,
+    refused,
     sample,
     tar,
 )
@@ -65,13 +65,6 @@ def test_each_format_gives_the_same_items(name, capsys):
 
 def whole(count=COUNT):
     return [member for n in range(count) for member in sample(n)]
-
-
-def refused(path):
-    with pytest.raises(CrossmodalError) as caught:
-        init(Path(path), "mine", False, PATH)
-    assert not Path("mine.yaml").exists()
-    return str(caught.value)
 
 
 DAMAGE = {

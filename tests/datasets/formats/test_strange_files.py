@@ -12,10 +12,9 @@ import yaml
 from crossmodal.commands.init import init
 from crossmodal.data.prepared import Prepared
 from crossmodal.datasets._formats.reading import read_source
-from crossmodal.errors import CrossmodalError
 from crossmodal.steps.prepare import prepare
 from crossmodal.workflow.specs import PrepareSpec
-from tests.datasets.formats.samples import COUNT, content, lines, photos, sample, tar
+from tests.datasets.formats.samples import COUNT, content, lines, photos, refused, sample, tar
 from tests.project_params import PATH
 
 NAMES = [f"p/{n}.png" for n in range(COUNT)]
@@ -62,13 +61,6 @@ def test_bytes_of_parquet_are_items_whatever_their_paths(path, capsys):
     assert {dataset.read(item.image) for item in dataset.items} == {*map(content, range(COUNT))}
 
 
-def told(path):
-    with pytest.raises(CrossmodalError) as caught:
-        init(Path(path), "mine", False, PATH)
-    assert not Path("mine.yaml").exists()
-    return str(caught.value)
-
-
 TABLES = {
     "a list is no path": [{"image": ["p/0.png"], "text": "a"}],
     "'https://x.org/a.png' is an address; download": [
@@ -87,8 +79,8 @@ def test_a_record_of_a_wrong_kind_is_named_with_its_row(reason):
     photos(Path("own"), NAMES)
     good = [{"image": name, "text": f"a {n}"} for n, name in enumerate(NAMES)]
     lines(Path("own/a.jsonl"), good + TABLES[reason])
-    assert "own/a.jsonl: row 13: " in told("own")
-    assert reason in told("own")
+    assert "own/a.jsonl: row 13: " in refused("own")
+    assert reason in refused("own")
 
 
 NAMELESS = {
@@ -103,16 +95,16 @@ NAMELESS = {
 def test_columns_of_unknown_names_are_told_with_the_page(name):
     Path("own").mkdir()
     NAMELESS[name](f"own/{name}")
-    assert "img, prompt" in told(f"own/{name}")
-    assert "docs/formats.md" in told(f"own/{name}")
+    assert "img, prompt" in refused(f"own/{name}")
+    assert "docs/formats.md" in refused(f"own/{name}")
     if name != "a.csv":
-        assert "name such a file itself, to be told why" in told("own")
+        assert "name such a file itself, to be told why" in refused("own")
 
 
 def test_a_title_above_the_header_of_a_sheet_is_told():
     excel("own/a.xlsx", [["My holiday"], [], ["id", "image", "text"]])
-    assert "no sheet's first row names two of" in told("own/a.xlsx")
-    assert "the first sheet has: My holiday" in told("own/a.xlsx")
+    assert "no sheet's first row names two of" in refused("own/a.xlsx")
+    assert "the first sheet has: My holiday" in refused("own/a.xlsx")
 
 
 UNREAD = {
@@ -127,13 +119,13 @@ def test_endings_in_shards_that_are_not_read_are_told(ending):
     parts = UNREAD[ending]
     tar(Path("own/0.tar"), [(f"{n}{end}", made(n)) for n in range(COUNT) for end, made in parts])
     message = f"two of image, text, speech are needed; not read: {ending}; docs/formats.md"
-    assert message in told("own")
+    assert message in refused("own")
 
 
 def test_columns_of_metadata_that_are_not_read_are_told():
     records = ({"file_name": name, "prompt": "a"} for name in photos(Path("own"), NAMES))
     lines(Path("own/metadata.jsonl"), records)
-    assert "not read: prompt; docs/formats.md has names that are" in told("own")
+    assert "not read: prompt; docs/formats.md has names that are" in refused("own")
 
 
 def coco(images, notes):
@@ -156,12 +148,12 @@ def coco(images, notes):
 )
 def test_what_does_not_fit_in_coco_s_json_is_named(images, notes, reason):
     coco(images, notes)
-    assert f"own/captions.json: {reason}" in told("own")
+    assert f"own/captions.json: {reason}" in refused("own")
 
 
 def test_json_lines_of_utf_16_are_refused_as_a_whole():
     Path("a.jsonl").write_bytes(json.dumps({"image": "a.png", "text": "a"}).encode("utf-16"))
-    assert told("a.jsonl") == "a.jsonl: is UTF-16; save it as UTF-8"
+    assert refused("a.jsonl") == "a.jsonl: is UTF-16; save it as UTF-8"
 
 
 def test_shards_of_other_tools_are_read():
