@@ -3,15 +3,21 @@
 `crossmodal.load(folder)` loads a fitted model; see `crossmodal.models.model.load`.
 `crossmodal.evaluate(queries, gallery, relevance)` evaluates embeddings, codes or scores of any
 origin; see `crossmodal.metrics.evaluation.evaluate`.
+`crossmodal.compare(first, second)` compares two runs or evaluations on the same queries; see
+`crossmodal.reporting.comparison.compare`.
 `from crossmodal.methods import CCA` is a method on arrays; see `crossmodal.models.estimators`.
 """
 
 from importlib import import_module
 
 # by name: no code of a job; types are in __init__.pyi
-_PLACES = {"evaluate": "crossmodal.metrics.evaluation", "load": "crossmodal.models.model"}
+_PLACES = {
+    "compare": "crossmodal.reporting.comparison",
+    "evaluate": "crossmodal.metrics.evaluation",
+    "load": "crossmodal.models.model",
+}
 
-__all__ = ["evaluate", "load"]
+__all__ = ["compare", "evaluate", "load"]
 
 
 def __getattr__(name: str) -> object:

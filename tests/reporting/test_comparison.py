@@ -18,6 +18,10 @@ def evaluations(rng):
     return [crossmodal.evaluate(of, images) for of in texts]
 
 
+def test_the_package_has_compare_by_name():
+    assert crossmodal.compare is compare
+
+
 def test_differences_of_evaluations_are_those_of_their_metrics(evaluations):
     first, second = evaluations
     found = compare(first, second)

@@ -94,8 +94,7 @@ def compare(
 
     Example:
         >>> import numpy as np
-        >>> from crossmodal import evaluate
-        >>> from crossmodal.reporting.comparison import compare
+        >>> from crossmodal import compare, evaluate
         >>> scores = np.eye(4)  # each query finds its own document
         >>> found = compare(evaluate(scores), evaluate(np.roll(scores, 1, axis=1)))
         >>> line = next(line for line in found.numbers if line.metric == "R@1")
