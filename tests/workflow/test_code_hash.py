@@ -23,7 +23,7 @@ FILES = {
     "io/__init__.py": "",
     "io/progress.py": "",
 }
-USED = set(FILES) - {"apart.py", "errors.py", "io/progress.py"}
+USED = set(FILES) - {"__init__.py", "apart.py", "errors.py", "io/progress.py"}
 METHOD = '''"""What it is."""
 # why
 class Options(Strict):
@@ -130,6 +130,7 @@ def imported(module):
 
 
 SHOWING = {
+    PACKAGE / "__init__.py",
     PACKAGE / "errors.py",
     PACKAGE / "io/progress.py",
     PACKAGE / "io/relative_names.py",
@@ -181,7 +182,7 @@ def test_progress_bar_and_comments_make_nothing_due(copied):
     before = fits()
     for path in copied.rglob("*.py"):
         path.write_text(path.read_text() + "\n# a comment\n")
-    for name in ("io/progress.py", "errors.py"):
+    for name in ("__init__.py", "io/progress.py", "errors.py"):
         (copied / name).write_text("CHANGED = True\n")
     assert fits() == before
 

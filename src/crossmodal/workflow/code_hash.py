@@ -13,8 +13,8 @@ from pathlib import Path
 from crossmodal.config import plugin_files
 
 PACKAGE = Path(__file__).parents[1]
-# what shows something to the user, or refuses files, and computes nothing
-MODULES = {"errors", "io.progress", "io.relative_names", "workflow.carrier", "workflow.records"}
+# what shows something to the user, refuses files or names the public API, and computes nothing
+MODULES = {"", "errors", "io.progress", "io.relative_names", "workflow.carrier", "workflow.records"}
 FUNCTIONS = {"print", "warnings.warn"}
 
 
