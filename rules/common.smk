@@ -13,6 +13,7 @@ from crossmodal.config.workflow_files import PACKAGE, folder, params_file, seen
 from crossmodal.data.prepared import FILES
 from crossmodal.errors import CrossmodalError, explained
 from crossmodal.repeatability import use_portable_instructions
+from crossmodal.workflow.code_hash import code
 from crossmodal.workflow.drawings import Drawings
 from crossmodal.workflow import snakemake_internals as internals
 from crossmodal.workflow.experiments import refuse_missing_data
@@ -72,6 +73,8 @@ wildcard_constraints:
     experiment="|".join(PARAMS.experiments),
     table="|".join(PARAMS.tables),
     drawing=DRAWINGS.pattern(),
+    part=r"\d+",
+    parts=r"\d+",
     seed=r"\d+",
 
 

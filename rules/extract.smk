@@ -1,4 +1,8 @@
 # Items and captions -> features.
+#
+# A feature with `jobs` is extracted in parts, which are joined.
+IN_PARTS = [feature for feature in PARAMS.features if PARAMS.jobs_of(feature) > 1]
+NONE = "(?!)"  # matches nothing
 
 
 rule extracted:
@@ -16,6 +20,8 @@ rule extract:
         "logs/extract/{dataset}/{feature}.log",
     benchmark:
         "features/{dataset}/{feature}.tsv"
+    wildcard_constraints:
+        feature="|".join(f for f in PARAMS.features if f not in IN_PARTS) or NONE,
     conda:
         "../envs/crossmodal.yaml"
     threads: JOBS.feature_threads
@@ -27,3 +33,50 @@ rule extract:
         "python -m crossmodal extract {params.spec:q} {output:q}"
         " --dataset data/prepared/{wildcards.dataset:q} --features features/{wildcards.dataset:q}"
         " --weights data/raw/weights --threads {threads:q} 2>&1 | tee {log:q}"
+
+
+rule extract_part:
+    input:
+        JOBS.feature_inputs,
+        weights=ancient(JOBS.feature_weights),
+    output:
+        temp("features/{dataset}/{feature}.parts/{part}-of-{parts}.zip"),
+    log:
+        "logs/extract/{dataset}/{feature}.parts/{part}-of-{parts}.log",
+    benchmark:
+        "features/{dataset}/{feature}.parts/{part}-of-{parts}.tsv"
+    conda:
+        "../envs/crossmodal.yaml"
+    threads: JOBS.feature_threads
+    resources:
+        **REQUESTS.of("extract_part", "dataset", "feature"),
+    params:
+        spec=JOBS.extract,
+        code=code("crossmodal.steps.extract_part"),
+    shell:
+        "python -m crossmodal extract_part {params.spec:q} {output:q}"
+        " --dataset data/prepared/{wildcards.dataset:q} --features features/{wildcards.dataset:q}"
+        " --weights data/raw/weights --part {wildcards.part:q} --parts {wildcards.parts:q}"
+        " --threads {threads:q} 2>&1 | tee {log:q}"
+
+
+rule join_parts:
+    input:
+        JOBS.parts,
+    output:
+        "features/{dataset}/{feature}.h5",
+    log:
+        "logs/extract/{dataset}/{feature}.log",
+    benchmark:
+        "features/{dataset}/{feature}.parts/joined.tsv"
+    wildcard_constraints:
+        feature="|".join(IN_PARTS) or NONE,
+    conda:
+        "../envs/crossmodal.yaml"
+    resources:
+        **REQUESTS.of("join_parts", "dataset", "feature"),
+    params:
+        spec=JOBS.extract,
+        code=code("crossmodal.steps.join_parts"),
+    shell:
+        "python -m crossmodal join_parts {output:q} {input:q} 2>&1 | tee {log:q}"

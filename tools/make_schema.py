@@ -16,6 +16,11 @@ NAMES = {
     "label": {"description": "Name in rows of tables."},
     "published": {"description": "Name in rows of published tables, where it is another."},
 }
+JOBS = {
+    "type": "integer",
+    "minimum": 1,
+    "description": "Number of jobs that extract the feature, each a part of it; by default 1.",
+}
 
 
 def schema() -> dict[str, Any]:
@@ -50,6 +55,7 @@ def _entry(kind: str, definitions: dict[str, Any]) -> dict[str, Any]:
                 options[key].append(value)
     properties = {key: v[0] if len(v) == 1 else {"anyOf": v} for key, v in sorted(options.items())}
     named = {key: TEXT | value for key, value in NAMES.items()}
+    named |= {"jobs": JOBS} if kind == "features" else {}
     named["plugin"] = {"enum": plugins.names(kind), "description": f"File in {kind}/."}
     return {"type": "object", "additionalProperties": False, "properties": named | properties}
 

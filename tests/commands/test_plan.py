@@ -87,6 +87,17 @@ def test_plan__seeds_that_do_not_search_take_their_share(folder, monkeypatch):
     assert saved == pytest.approx(2 * 3 / 4 * hours)  # two of three seeds fit one of four
 
 
+def test_jobs_of_a_feature_are_planned_at_its_cost(folder, monkeypatch):
+    before = planned("vase_paper")["extract"]
+    monkeypatch.setitem(PARAMS.features["vgg16_centre"], "jobs", 8)
+    after = planned("vase_paper")["extract"]
+    assert after.jobs > before.jobs
+    assert (after.jobs - before.jobs) % 8 == 0  # eight parts and a joining job in place of one
+    assert after.gpu_hours == pytest.approx(before.gpu_hours)
+    assert after.disk_gb == pytest.approx(before.disk_gb)
+    assert before.processor_hours < after.processor_hours < before.processor_hours + 1
+
+
 def test_places_needs_the_published_archives(folder):
     found = planned("vase_paper")
     assert 211 < found["acquire"].disk_gb < 240

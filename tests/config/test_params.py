@@ -120,6 +120,9 @@ MESSAGES = [
     ("tables/wiki/map", {"experiment": "wiki_cca", "labels": ["a"]}, ["at least 2 items"]),
     # what does not fit together
     (f"{EXPERIMENT}/views/text", "sift", ["wiki_cca.views.text", "'sift' describes image"]),
+    ("features/lda/jobs", 0, ["features.lda.jobs: must be a whole number of at least 1", "is 0"]),
+    ("features/lda/jobs", True, ["features.lda.jobs: must be a whole number", "is True"]),
+    ("methods/cca/jobs", 2, ["methods.cca.jobs: unknown key"]),
     ("features/lda/modality", "image", ["wiki_cca.views.text", "'lda' describes image"]),
 ]
 

@@ -102,3 +102,24 @@ def test_benchmarks__lie_where_the_rules_write_them():
         name = "{dataset}/{feature}" if rule == "extract" else "{experiment}"
         name = "{dataset}" if rule == "prepare" else name
         assert f'"{pattern.format(name).replace("seed*", "seed{seed}")}"' in rules
+
+
+def test_parts_of_a_feature_share_its_cost(folder):
+    whole, part = (
+        Costs().of("extract", "places/vgg16_centre"),
+        Costs().of_part("places/vgg16_centre", 4),
+    )
+    assert part.seconds == whole.seconds / 4
+    assert part.gpu_seconds == (whole.gpu_seconds and whole.gpu_seconds / 4)
+    assert part.disk_mb == whole.disk_mb / 4
+    assert part.memory_mb == whole.memory_mb
+
+
+def test_a_part_costs_what_the_slowest_of_as_many_took(folder):
+    parts = folder / "features/scenes/bow.parts"
+    parts.mkdir(parents=True)
+    for name, seconds in (("1-of-2", 7), ("2-of-2", 9), ("1-of-3", 50), ("joined", 90)):
+        (parts / f"{name}.tsv").write_text(BENCHMARK.format(seconds, 800))
+    assert Costs().of_part("scenes/bow", 2).seconds == 9
+    assert Costs().of_join("scenes/bow").seconds == 90
+    assert Costs().of("extract", "scenes/bow").origin != "run here"

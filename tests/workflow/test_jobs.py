@@ -46,6 +46,20 @@ def test_the_suite_is_walked_from_raw_files_to_embeddings(jobs):
     assert jobs.all_embeddings(SMALL) == [f"embeddings/{run}.h5" for run in runs]
 
 
+def test_jobs_of_a_feature_change_no_specification(jobs, monkeypatch):
+    bow = SimpleNamespace(dataset="scenes", feature="bow", experiment="sam")
+
+    def asked():
+        return jobs.extract(bow), jobs.train(bow), jobs.features(bow)
+
+    before = asked()
+    assert jobs.parts(bow) == ["features/scenes/bow.parts/1-of-1.zip"]
+    monkeypatch.setitem(jobs.params.features["bow"], "jobs", 3)
+    assert asked() == before
+    names = [f"features/scenes/bow.parts/{part}-of-3.zip" for part in (1, 2, 3)]
+    assert jobs.parts(bow) == names
+
+
 def test_published_files_are_asked_for_until_prepared(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(project_params.PARAMS, "suite", "real")

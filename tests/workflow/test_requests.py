@@ -98,3 +98,16 @@ def test_requests__above_what_was_measured(tmp_path, monkeypatch):
         request = asked(requests, rule, experiment=experiment)
         assert request["mem_mb"] > 1.25 * cost.memory_mb, experiment
         assert 60 * request["runtime"] > min(3 * cost.seconds, 60 * DAY), experiment
+
+
+def test_a_part_asks_for_its_share_of_time_and_disk_alone(requests, monkeypatch):
+    cost = Cost(seconds=360_000, gpu_seconds=72_000, memory_mb=4000, disk_mb=800, origin="measured")
+    priced(requests, cost, monkeypatch)
+    job = {"dataset": "scenes", "feature": "activations"}
+    whole = asked(requests, "extract", **job)
+    requests.params.features["activations"]["jobs"] = 10
+    part, join = (asked(requests, rule, **job) for rule in ("extract_part", "join_parts"))
+    assert (part["runtime"], whole["runtime"]) == (DAY, 4800)
+    assert (part["mem_mb"], part["gpu"]) == (whole["mem_mb"], whole["gpu"]) == (5700, 1)
+    assert part["disk_mb"] < whole["disk_mb"] < join["disk_mb"]
+    assert (join["mem_mb"], join["gpu"]) == (1800, 0)

@@ -77,6 +77,8 @@ PATHS = {
     "features/open/tokens.h5": True,
     "features/open/array.h5": False,
     "features/part/.records.json": True,
+    "features/open/fne.parts/1-of-2.zip": False,
+    "features/open/fne.parts/1-of-2.tsv": True,
     "features/part/dropped.h5": False,
     "features/dropped/fne.h5": False,
     "data/prepared/dropped/captions.csv": False,

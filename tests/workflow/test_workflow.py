@@ -99,6 +99,13 @@ def test_edited_extractor_reruns_its_features_and_users(project):
     assert project.jobs() == {"extract": 1, **BOTH}
 
 
+def test_jobs_of_a_feature_are_its_parts_and_one_that_joins(project):
+    params = project.params()
+    params["features"]["bow"]["jobs"] = 3
+    project.write_params(params)
+    assert project.jobs() == {"extract_part": 3, "join_parts": 1, **BOTH}
+
+
 def test_a_seed_more_fits_only_that_seed(project):
     params = project.params()
     params["seeds"] = 3

@@ -71,6 +71,35 @@ def extract(
     run(ExtractSpec.from_json(spec), output, dataset, features, weights, threads)
 
 
+@app.command("extract_part", hidden=True)
+def extract_part(
+    spec: Spec,
+    output: Output,
+    dataset: Dataset,
+    features: Features,
+    weights: Weights,
+    part: Annotated[int, typer.Option(help="Number of the part, from 1.")],
+    parts: Annotated[int, typer.Option(help="Number of all parts.")],
+    threads: Threads = 1,
+) -> None:
+    """Extract one of the parts of a feature; an interrupted extraction resumes."""
+    from crossmodal.steps.extract_part import extract_part as run
+    from crossmodal.workflow.specs import ExtractSpec
+
+    run(ExtractSpec.from_json(spec), output, dataset, features, weights, part, parts, threads)
+
+
+@app.command("join_parts", hidden=True)
+def join_parts(
+    output: Output,
+    parts: Annotated[list[Path], typer.Argument(help="All parts, in their order.")],
+) -> None:
+    """Join the parts of a feature to its file."""
+    from crossmodal.steps.join_parts import join_parts as run
+
+    run(output, parts)
+
+
 @app.command(hidden=True)
 def train(
     spec: Spec,

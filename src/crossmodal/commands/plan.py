@@ -140,7 +140,7 @@ def phases(params: Params) -> dict[str, Phase]:
     by_phase = {
         "acquire": list(_downloads(jobs, requests)),
         "prepare": [_prepare(requests, name) for name in jobs.datasets()],
-        "extract": [_extract(requests, *pair) for pair in _extractions(jobs)],
+        "extract": [job for pair in _extractions(jobs) for job in _extract(requests, *pair)],
         "train": list(_fits(requests, jobs.experiments())),
     }
     by_phase["total"] = [job for part in by_phase.values() for job in part]
@@ -187,10 +187,18 @@ def _extractions(jobs: Jobs) -> list[tuple[str, str]]:
     return list(extractions)
 
 
-def _extract(requests: Requests, dataset: str, feature: str) -> Job:
-    path = Path("features", dataset, f"{feature}.h5")
-    cost = requests.costs.of("extract", f"{dataset}/{feature}")
-    return Job(cost, (path,), requests.gpus("extract", feature))
+def _extract(requests: Requests, dataset: str, feature: str) -> Iterator[Job]:
+    """Yield the job of a feature, or of each of its parts, which are removed when it is there."""
+    name, outputs = f"{dataset}/{feature}", (Path("features", dataset, f"{feature}.h5"),)
+    whole, gpus = requests.cost("extract", name), requests.gpus("extract", feature)
+    jobs = requests.params.jobs_of(feature)
+    if jobs == 1:
+        yield Job(whole, outputs, gpus)
+        return
+    part = requests.cost("extract_part", name).model_copy(update={"disk_mb": 0})
+    yield from [Job(part, outputs, gpus)] * jobs
+    join = requests.cost("join_parts", name).model_copy(update={"disk_mb": whole.disk_mb})
+    yield Job(join, outputs)
 
 
 def _fits(requests: Requests, experiments: list[str]) -> Iterator[Job]:

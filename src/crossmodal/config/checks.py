@@ -42,6 +42,7 @@ class Checks:
         for name, table in self.params.tables.items():
             self._check_table(f"tables.{name}", table)
         for name in self.params.features:
+            self.params.jobs_of(name)
             self._check_sources(name)
         for name in self.params.experiments:
             self._check_experiment(name)

@@ -21,6 +21,7 @@ from crossmodal.errors import CrossmodalError
 from crossmodal.plugin import Strict
 
 NAMES = ("plugin", "label", "published")  # keys of an entry that are no options
+FEATURE_NAMES = (*NAMES, "jobs")  # the same of a feature
 
 
 def _with_bases(entries: object, info: ValidationInfo) -> object:
@@ -138,8 +139,19 @@ class Sections(Strict):
     def plugin(self, kind: str, name: str) -> Entry:
         """Return plug-in and options of one entry of `datasets`, `features` or `methods`."""
         entry = getattr(self, kind)[name]
-        options = {key: value for key, value in entry.items() if key not in NAMES}
+        names = FEATURE_NAMES if kind == "features" else NAMES
+        options = {key: value for key, value in entry.items() if key not in names}
         return {"plugin": entry["plugin"], "options": options}
+
+    def jobs_of(self, feature: str) -> int:
+        """Return the number of jobs that extract a feature, each a part of it."""
+        jobs = self.features[feature].get("jobs", 1)
+        if type(jobs) is not int or jobs < 1:
+            raise CrossmodalError(
+                f"params.yaml: features.{feature}.jobs: must be a whole number of at least 1, but "
+                f"it is {jobs!r}"
+            )
+        return jobs
 
     def fit(self, experiment: str) -> Fit:
         """Return all that a fit of an experiment depends on, but its data."""

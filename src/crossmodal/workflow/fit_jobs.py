@@ -27,6 +27,8 @@ class Wildcards(Protocol):
     Attributes:
         dataset: Key of `datasets` in params.yaml.
         feature: Key of `features`.
+        part: Number of a part of a feature, from 1.
+        parts: Number of all its parts.
         experiment: Key of `experiments`.
         seed: Of a run.
         table: Key of `tables`.
@@ -35,6 +37,8 @@ class Wildcards(Protocol):
 
     dataset: str
     feature: str
+    part: str
+    parts: str
     experiment: str
     seed: str
     table: str
@@ -140,6 +144,12 @@ class FitJobs:
             further |= {"files": own_files.content(files)}
         spec = ExtractSpec.model_validate(entry | further)
         return job_spec("extract", spec, f"features.{entry['plugin']}")
+
+    def parts(self, wildcards: Wildcards) -> list[str]:
+        """Return the parts of a feature that several jobs extract."""
+        jobs = self.params.jobs_of(wildcards.feature)
+        folder = f"features/{wildcards.dataset}/{wildcards.feature}.parts"
+        return [f"{folder}/{part}-of-{jobs}.zip" for part in range(1, jobs + 1)]
 
     # train
 

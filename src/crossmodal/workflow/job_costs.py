@@ -27,6 +27,7 @@ BENCHMARKS = {
 }
 BASE_MB, COPIES = 1000, 4  # default memory: an interpreter with PyTorch, and its inputs so often
 BASE_SECONDS, SECONDS_PER_MB = 120.0, 2.0
+COPIED_MB = 50.0  # a second, of a disk
 
 Origin = Literal["run here", "measured", "estimated", "default"]
 
@@ -76,6 +77,27 @@ class Costs:
         """
         cost = self._table.get((rule, job)) or default(inputs)
         return cost.model_copy(update=self._run_here(rule, job))
+
+    def of_part(self, feature: str, jobs: int, inputs: Iterable[str | Path] = ()) -> Cost:
+        """Return the cost of one of the jobs that extract a feature in parts.
+
+        Args:
+            feature: `dataset/feature`.
+            jobs: Number of the parts.
+            inputs: As for `of`.
+        """
+        whole = self.of("extract", feature, inputs)
+        numbers = whole.model_dump(include={"seconds", "gpu_seconds", "disk_mb"}, exclude_none=True)
+        share = {key: value / jobs for key, value in numbers.items()}
+        measured = self._run_here("extract", f"{feature}.parts/*-of-{jobs}")
+        return whole.model_copy(update=share | measured)
+
+    def of_join(self, feature: str, inputs: Iterable[str | Path] = ()) -> Cost:
+        """Return the cost of joining the parts of a feature, which copies them."""
+        size = self.of("extract", feature, inputs).disk_mb
+        seconds = BASE_SECONDS + size / COPIED_MB
+        cost = Cost(seconds=seconds, memory_mb=BASE_MB, disk_mb=2 * size, origin="default")
+        return cost.model_copy(update=self._run_here("extract", f"{feature}.parts/joined"))
 
     @cached_property
     def _table(self) -> dict[tuple[str, str], Cost]:

@@ -39,7 +39,7 @@ class Requests:
         def request(measure: Callable[[Cost, int], int]) -> Request:
             def value(wildcards: Wildcards, input: Sequence[str], attempt: int) -> int:
                 job = [getattr(wildcards, name) for name in names]
-                cost = self.costs.of(rule, "/".join(job), input)
+                cost = self.cost(rule, "/".join(job), input)
                 return measure(cost, self.gpus(rule, job[-1])) * 2 ** (attempt - 1)
 
             return value
@@ -52,6 +52,21 @@ class Requests:
             "gpu": lambda wildcards: self.gpus(rule, getattr(wildcards, names[-1])),
         }
 
+    def cost(self, rule: str, job: str, inputs: Sequence[str] = ()) -> Cost:
+        """Return the cost of a job; of parts of a feature by their number in params.yaml.
+
+        Args:
+            rule: Rule of the job.
+            job: Its dataset, `dataset/feature` or experiment.
+            inputs: Files that it reads.
+        """
+        if rule == "extract_part":
+            jobs = self.params.jobs_of(job.rpartition("/")[2])
+            return self.costs.of_part(job, jobs, inputs)
+        if rule == "join_parts":
+            return self.costs.of_join(job, inputs)
+        return self.costs.of(rule, job, inputs)
+
     def gpus(self, rule: str, name: str) -> int:
         """Return the number of GPUs of a job.
 
@@ -59,7 +74,7 @@ class Requests:
             rule: Rule of the job.
             name: Its dataset, feature or experiment.
         """
-        if rule == "extract":
+        if rule in ("extract", "extract_part"):
             return int(self.params.feature_of(name).gpu)
         if rule not in ("train", "embed", "evaluate_posteriors"):
             return 0

@@ -26,6 +26,7 @@ HEADER = (
     "# `shares_models` in data/dataset.py and `invertible` in data/feature.py.\n"
 )
 COMPILED = "__pycache__"  # or running a module would change the source that stages depend on
+PARTS = "/features/*/*.parts/*.zip"  # which an interrupted run left
 CLOSED = (
     "/data/raw/*",
     "!/data/raw/weights",
@@ -89,7 +90,7 @@ def ignored(params: Params, before: str = "") -> str:
             ]
     lines += [f"/features/*/{name}.h5" for name in own_files(params)]
     lines += _closed_models(params, before)
-    lines += [COMPILED, f"{UNFINISHED}*"]  # last, so that nothing opens them
+    lines += [PARTS, COMPILED, f"{UNFINISHED}*"]  # last, so that nothing opens them
     return HEADER + "\n".join(dict.fromkeys(lines)) + "\n"
 
 

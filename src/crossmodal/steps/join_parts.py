@@ -1,0 +1,28 @@
+"""Join the parts of a feature to its file: the one that a single job would write."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from crossmodal.data.feature_file import write_features
+from crossmodal.data.feature_parts import joined, unpack_part
+from crossmodal.io.checkpoints import unfinished_work
+from crossmodal.steps import extract as whole
+from crossmodal.workflow.records import verified
+
+
+def join_parts(output: Path, parts: Sequence[Path]) -> None:
+    """Write the feature file `output`.
+
+    Args:
+        output: The feature file.
+        parts: All its parts, in their order.
+
+    Raises:
+        CrossmodalError: If a part is missing or corrupt, or made of something else than the others.
+    """
+    with unfinished_work(output, "join", parts) as chunks:
+        verified(parts)
+        all_rows = joined(parts, [unpack_part(path, chunks) for path in parts])
+        starts = range(0, len(all_rows.ids), all_rows.chunk)
+        rows = whole._Parts(chunks, starts)
+        write_features(output, all_rows.ids, all_rows.items, rows, all_rows.meta)
