@@ -39,6 +39,7 @@ PIPELINES = {
     "PH": CURRICULUM,
     "POE": ORDER | CURRICULUM,
 }
+LOSSES = PIPELINES | {"Order++": {"similarity": "order-norm", "loss": "max"}}
 
 
 @pytest.fixture
@@ -196,20 +197,20 @@ def test_weights_are_those_of_the_best_validation_epoch(captioned):
     assert selection_score(method, split) == max(scores)
 
 
-@pytest.mark.parametrize("pipeline", PIPELINES)
+@pytest.mark.parametrize("pipeline", LOSSES)
 def test_every_pipeline_is_configuration_and_learns(captioned, pipeline):
     """Above chance, which is 12.8 of 600 for 64 images with two captions each."""
     split = captioned(0, count=64, captions=2)
-    method = MultimodalEmbedding(**OPTIONS | PIPELINES[pipeline] | {"epochs": 12})
+    method = MultimodalEmbedding(**OPTIONS | LOSSES[pipeline] | {"epochs": 12})
     method.fit(split, split, Run(seed=0))
     assert selection_score(method, split) > 150
 
 
-@pytest.mark.parametrize("pipeline", PIPELINES)
+@pytest.mark.parametrize("pipeline", LOSSES)
 def test_the_loss_is_that_of_the_embeddings(captioned, rng, pipeline):
     """By loops over the pairs of a batch, from what `embed` and `score` give."""
     split = captioned(0)
-    method = placed(split, **PIPELINES[pipeline])
+    method = placed(split, **LOSSES[pipeline])
     images, captions = next(iter(method.batches(0, rng)))
     i, c = (method.embed(m, split.views[m])[r] for m, r in (("image", images), ("text", captions)))
     s = method.score(i, c, ("image", "text")).astype(float)
@@ -224,11 +225,12 @@ def test_the_loss_is_that_of_the_embeddings(captioned, rng, pipeline):
         assert method.loss((images, captions)).item() == pytest.approx(expected, rel=1e-4)
 
 
+@pytest.mark.parametrize(("pipeline", "power"), [("SOE", 1), ("Order++", 0.5)])
 @pytest.mark.parametrize("direction", [("image", "text"), ("text", "image")])
-def test_order_scores_compare_captions_with_images(rng, direction):
-    method = MultimodalEmbedding(**OPTIONS | PIPELINES["SOE"])
+def test_order_scores_compare_captions_with_images(rng, direction, pipeline, power):
+    method = MultimodalEmbedding(**OPTIONS | LOSSES[pipeline])
     rows = {m: rng.random((n, 32), np.float32) for m, n in (("image", 5), ("text", 8))}
-    expected = -(np.maximum(0, rows["text"] - rows["image"][:, None]) ** 2).sum(2)
+    expected = -((np.maximum(0, rows["text"] - rows["image"][:, None]) ** 2).sum(2) ** power)
     found = method.score(rows[direction[0]], rows[direction[1]], direction)
     wanted = expected if direction[0] == "image" else expected.T
     np.testing.assert_allclose(found, wanted, rtol=1e-5)

@@ -10,7 +10,7 @@ from crossmodal.methods.vase import VASE
 from crossmodal.methods.vse_finetuned import VSEFinetuned
 from tests.methods.captions import captioned_files, random_captions
 from tests.methods.spoken import FRAMES, OWNERS, image_files, make_split, noise, sentences
-from tests.methods.test_multimodal_embedding import OPTIONS, PIPELINES
+from tests.methods.test_multimodal_embedding import LOSSES, OPTIONS
 from tests.methods.test_vase import FILES, SMALL
 from tests.methods.test_vse_finetuned import OPTIONS as FINETUNED
 from tests.team import first_step, fit
@@ -55,7 +55,7 @@ def spoken(options, rng):
     return make_split(images, noise(rng, FRAMES), OWNERS, sentences(rng, len(OWNERS)))
 
 
-@pytest.mark.parametrize("changes", PIPELINES.values(), ids=PIPELINES)
+@pytest.mark.parametrize("changes", LOSSES.values(), ids=LOSSES)
 def test_captions(team, captioned, changes):
     options = OPTIONS | {"batch": 15} | changes
     train, validation = captioned(0), captioned(1)

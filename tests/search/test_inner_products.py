@@ -28,6 +28,7 @@ FORWARD, BACKWARD = ("image", "text"), ("text", "image")
         (DeepSM, {"similarity": "centred"}, FORWARD, None),
         (MultimodalEmbedding, {"similarity": "cosine"}, BACKWARD, "unit"),
         (MultimodalEmbedding, {"similarity": "order"}, BACKWARD, None),
+        (MultimodalEmbedding, {"similarity": "order-norm"}, BACKWARD, None),
     ],
 )
 def test_the_form_gives_the_scores_of_the_method(cpu, rng, method, options, direction, form):

@@ -54,7 +54,10 @@ class MultimodalEmbedding(GradientMethod[Batch]):
         initialisation: Initialisation = Field(
             description="Of the GRU: 'orthogonal', as published, or 'uniform', as in VSE++."
         )
-        similarity: Literal["cosine", "order"] = Field(description="Similarity S.")
+        similarity: Literal["cosine", "order", "order-norm"] = Field(
+            description="Similarity S; 'order' is squared, as published, 'order-norm' is not, as "
+            "in VSE++'s code."
+        )
         absolute: bool = Field(
             False, description="Take absolute values of the normalised embeddings."
         )
@@ -194,7 +197,7 @@ class MultimodalEmbedding(GradientMethod[Batch]):
         negatives = to_device(images[:, None] != images)
         i = in_shares(lambda part: self._train_images(images[part]), len(images))
         c = in_shares(lambda part: self._train_captions(captions[part]), len(captions))
-        scores = i @ c.T if self.options.similarity == "cosine" else order_similarity(i, c)
+        scores = i @ c.T if self.cosine else self._order(i, c)
         if self.losses[self.phase] == "sum":
             return ranking_loss(scores, self.options.margin, negatives)
         return hardest_ranking_loss(scores, self.options.margin, negatives, self.options.hardest)
@@ -236,8 +239,11 @@ class MultimodalEmbedding(GradientMethod[Batch]):
             return super().score(queries, gallery, direction)
         first, second = (torch.from_numpy(x).to(device()) for x in (queries, gallery))
         if direction[0] == "image":
-            return order_similarity(first, second).cpu().numpy()
-        return order_similarity(second, first).T.cpu().numpy()
+            return self._order(first, second).cpu().numpy()
+        return self._order(second, first).T.cpu().numpy()
+
+    def _order(self, images: torch.Tensor, captions: torch.Tensor) -> torch.Tensor:
+        return order_similarity(images, captions, self.options.similarity == "order")
 
     def _train_images(self, rows: torch.Tensor) -> torch.Tensor:
         return self._embed_images(self.images[to_device(rows)])
