@@ -114,7 +114,10 @@ class SplitGallery(Gallery):
         item = self._captions[id].item if id in self._captions else id
         ids, rows = self._stored if self._embedded else self._computed(model, [item])
         if id not in ids:
-            raise CrossmodalError(f"{self.name}: has no {self.modality} {id!r}; reload the page")
+            raise CrossmodalError(
+                f"{self.name}: has no {self.modality} {id!r}; name an item of this split, or reload "
+                "the page that shows it"
+            )
         return rows[[ids.index(id)]]
 
     @cached_property
