@@ -156,6 +156,14 @@ CALLS = {
         [SPECS["extract"], *OPENED, Path("nets"), 2],
     ),
     (
+        *("extract_part", JSON["extract"], "out", *INPUTS, "--weights", "nets"),
+        *("--part", "2", "--parts", "3", "--threads", "4"),
+    ): (
+        "steps.extract_part.extract_part",
+        [SPECS["extract"], *OPENED, Path("nets"), 2, 3, 4],
+    ),
+    ("join_parts", "out", "a", "b"): ("steps.join_parts.join_parts", [Path("out"), FILES]),
+    (
         "train",
         JSON["train"],
         "out",
