@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from crossmodal.cli import fitted_models, pipeline, project, results, workflow
+from crossmodal.cli.memory import keep_freed_memory
 from crossmodal.errors import explained
 from crossmodal.repeatability import use_one_thread
 
@@ -47,6 +48,7 @@ def options(version: Version = False) -> None:
 def main() -> None:
     """Run the command line; an error meant for the user is one message without a traceback."""
     use_one_thread()
+    keep_freed_memory()
     # clusters end jobs by SIGTERM: exit, so that temporary files are removed
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:

@@ -115,8 +115,8 @@ class SplitGallery(Gallery):
         ids, rows = self._stored if self._embedded else self._computed(model, [item])
         if id not in ids:
             raise CrossmodalError(
-                f"{self.name}: has no {self.modality} {id!r}; name an item of this split, or reload "
-                "the page that shows it"
+                f"{self.name}: has no {self.modality} {id!r}; name an item of this split, or "
+                "reload the page that shows it"
             )
         return rows[[ids.index(id)]]
 
