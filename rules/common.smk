@@ -56,6 +56,9 @@ for reason in dict.fromkeys(PARAMS.broken.values()):
 if PARAMS.mirror:
     os.environ.setdefault("CROSSMODAL_MIRROR", PARAMS.mirror)
 
+if PARAMS.checkpoints:
+    os.environ.setdefault("CROSSMODAL_CHECKPOINTS", PARAMS.checkpoints)
+
 if PARAMS.portable:
     use_portable_instructions()
 
@@ -76,6 +79,16 @@ wildcard_constraints:
     part=r"\d+",
     parts=r"\d+",
     seed=r"\d+",
+
+
+def folder_of(files, above=1):
+    """The folder of some inputs of a rule, wherever an executor has staged it."""
+
+    def folder(wildcards, input):
+        staged = input.get(files)
+        return str(Path(staged[0]).parents[above - 1]) if staged else "."
+
+    return folder
 
 
 def figure(path):

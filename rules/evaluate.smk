@@ -51,11 +51,12 @@ rule evaluate_posteriors:
         **REQUESTS.of("evaluate_posteriors", "experiment"),
     params:
         spec=JOBS.evaluate_posteriors,
-        dataset=JOBS.dataset,
+        dataset=folder_of("dataset"),
+        features=folder_of("features"),
     shell:
         "python -m crossmodal evaluate_posteriors {params.spec:q} {output.metrics:q}"
-        " --model {input.model:q} --dataset data/prepared/{params.dataset:q}"
-        " --features features/{params.dataset:q} 2>&1 | tee {log:q}"
+        " --model {input.model:q} --dataset {params.dataset:q}"
+        " --features {params.features:q} 2>&1 | tee {log:q}"
 
 
 use rule evaluate as evaluate_intra_modal with:
@@ -86,11 +87,10 @@ rule show_examples:
         **LIGHT,
     params:
         spec=JOBS.show_examples,
-        dataset=JOBS.dataset,
+        dataset=folder_of("dataset"),
     shell:
         "python -m crossmodal show_examples {params.spec:q} {output:q} {input.embeddings:q}"
-        " --dataset data/prepared/{params.dataset:q}"
-        " 2>&1 | tee {log:q}"
+        " --dataset {params.dataset:q} 2>&1 | tee {log:q}"
 
 
 rule average_curves:
@@ -108,8 +108,9 @@ rule average_curves:
         **LIGHT,
     params:
         spec=JOBS.average_curves,
+        models=folder_of("curves", above=3),
     shell:
-        "python -m crossmodal average_curves {output:q} {input.runs:q} --models models"
+        "python -m crossmodal average_curves {output:q} {input.runs:q} --models {params.models:q}"
         " 2>&1 | tee {log:q}"
 
 

@@ -12,7 +12,8 @@ rule extracted:
 
 rule extract:
     input:
-        JOBS.feature_inputs,
+        dataset=JOBS.feature_data,
+        sources=JOBS.feature_sources,
         weights=ancient(JOBS.feature_weights),
     output:
         "features/{dataset}/{feature}.h5",
@@ -29,15 +30,19 @@ rule extract:
         **REQUESTS.of("extract", "dataset", "feature"),
     params:
         spec=JOBS.extract,
+        dataset=folder_of("dataset"),
+        sources=folder_of("sources"),
+        weights=folder_of("weights"),
     shell:
-        "python -m crossmodal extract {params.spec:q} {output:q}"
-        " --dataset data/prepared/{wildcards.dataset:q} --features features/{wildcards.dataset:q}"
-        " --weights data/raw/weights --threads {threads:q} 2>&1 | tee {log:q}"
+        "python -m crossmodal extract {params.spec:q} {output:q} --dataset {params.dataset:q}"
+        " --features {params.sources:q} --weights {params.weights:q}"
+        " --threads {threads:q} 2>&1 | tee {log:q}"
 
 
 rule extract_part:
     input:
-        JOBS.feature_inputs,
+        dataset=JOBS.feature_data,
+        sources=JOBS.feature_sources,
         weights=ancient(JOBS.feature_weights),
     output:
         temp("features/{dataset}/{feature}.parts/{part}-of-{parts}.zip"),
@@ -53,10 +58,13 @@ rule extract_part:
     params:
         spec=JOBS.extract,
         code=code("crossmodal.steps.extract_part"),
+        dataset=folder_of("dataset"),
+        sources=folder_of("sources"),
+        weights=folder_of("weights"),
     shell:
-        "python -m crossmodal extract_part {params.spec:q} {output:q}"
-        " --dataset data/prepared/{wildcards.dataset:q} --features features/{wildcards.dataset:q}"
-        " --weights data/raw/weights --part {wildcards.part:q} --parts {wildcards.parts:q}"
+        "python -m crossmodal extract_part {params.spec:q} {output:q} --dataset {params.dataset:q}"
+        " --features {params.sources:q} --weights {params.weights:q}"
+        " --part {wildcards.part:q} --parts {wildcards.parts:q}"
         " --threads {threads:q} 2>&1 | tee {log:q}"
 
 

@@ -36,3 +36,8 @@ if workflow.is_main_process:
     with reporting():
         refuse_links(for_dvc="DVC_STAGE" in os.environ)
         take_the_folder()
+    if internals.stages_files(workflow) and "CROSSMODAL_CHECKPOINTS" not in os.environ:
+        logger.warning(
+            "jobs get their files from a storage: one that is killed begins anew; to let it resume, "
+            "name a folder that all machines see by `checkpoints` in params.yaml"
+        )

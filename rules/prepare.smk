@@ -8,7 +8,7 @@ rule prepared:
 
 rule prepare:
     input:
-        ancient(JOBS.raw_files),
+        raw=ancient(JOBS.raw_files),
     output:
         files=expand("data/prepared/{{dataset}}/{file}", file=FILES),
     log:
@@ -22,7 +22,8 @@ rule prepare:
         **REQUESTS.of("prepare", "dataset"),
     params:
         spec=JOBS.prepare,
-        raw=JOBS.raw_folder,
+        raw=folder_of("raw"),
+        folder=lambda wildcards, output: str(Path(output[0]).parent),
     shell:
-        "python -m crossmodal prepare {params.spec:q} data/prepared/{wildcards.dataset:q}"
+        "python -m crossmodal prepare {params.spec:q} {params.folder:q}"
         " --raw {params.raw:q} 2>&1 | tee {log:q}"

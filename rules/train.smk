@@ -27,13 +27,15 @@ rule train:
         **REQUESTS.of("train", "experiment"),
     params:
         spec=JOBS.train,
-        dataset=JOBS.dataset,
+        dataset=folder_of("dataset"),
+        features=folder_of("features"),
+        weights=folder_of("weights"),
     shell:
         "start=python; if [ {resources.gpu:q} -gt 1 ];"
         " then start='torchrun --standalone --nproc-per-node {resources.gpu:q}'; fi;"
         " $start -m crossmodal train {params.spec:q} {output.model:q} --seed {wildcards.seed:q}"
-        " --dataset data/prepared/{params.dataset:q} --features features/{params.dataset:q}"
-        " --weights data/raw/weights --threads {threads:q} 2>&1 | tee {log:q}"
+        " --dataset {params.dataset:q} --features {params.features:q}"
+        " --weights {params.weights:q} --threads {threads:q} 2>&1 | tee {log:q}"
 
 
 rule embed:
@@ -54,8 +56,8 @@ rule embed:
         **REQUESTS.of("embed", "experiment"),
     params:
         spec=JOBS.embed,
-        dataset=JOBS.dataset,
+        dataset=folder_of("dataset"),
+        features=folder_of("features"),
     shell:
         "python -m crossmodal embed {params.spec:q} {output:q} --model {input.model:q}"
-        " --dataset data/prepared/{params.dataset:q} --features features/{params.dataset:q}"
-        " 2>&1 | tee {log:q}"
+        " --dataset {params.dataset:q} --features {params.features:q} 2>&1 | tee {log:q}"

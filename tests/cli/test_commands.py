@@ -21,6 +21,7 @@ from crossmodal import cli
 from crossmodal.cli import arguments
 from crossmodal.config.table import Table
 from crossmodal.errors import CrossmodalError
+from crossmodal.io import checkpoints
 from crossmodal.search.place import Place
 from crossmodal.workflow.report_specs import (
     ClaimsSpec,
@@ -239,6 +240,16 @@ def main(monkeypatch, *arguments):
     with pytest.raises(SystemExit) as caught:
         cli.main()
     return caught.value.code
+
+
+def test_unfinished_work_is_kept_where_the_variable_says(monkeypatch, tmp_path):
+    monkeypatch.setattr(checkpoints, "FOLDER", checkpoints.FOLDER)  # restored at the end
+    main(monkeypatch, "--version")
+    assert Path(".checkpoints") == checkpoints.FOLDER
+    monkeypatch.setenv("CROSSMODAL_CHECKPOINTS", str(tmp_path))
+    main(monkeypatch, "--version")
+    with checkpoints.unfinished_work(Path("features/a.h5"), "job", []) as folder:
+        assert folder.is_relative_to(tmp_path / "features")
 
 
 def test_calls_of_every_command():

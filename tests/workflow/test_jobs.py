@@ -111,15 +111,15 @@ def test_missing_package_stops_before_the_first_job(jobs, tmp_path, monkeypatch)
 
 def test_feature_inputs_are_its_files_and_other_features(jobs):
     fc7 = SimpleNamespace(dataset="scenes", feature="fc7")
-    assert "features/scenes/activations.h5" in jobs.feature_inputs(fc7)
+    assert jobs.feature_sources(fc7) == ["features/scenes/activations.h5"]
     activations = SimpleNamespace(dataset="scenes", feature="activations")
-    assert "data/prepared/scenes/media.zip" in jobs.feature_inputs(activations)
+    assert "data/prepared/scenes/media.zip" in jobs.feature_data(activations)
+    assert jobs.feature_sources(activations) == []
     assert jobs.feature_weights(activations) == []
     assert [jobs.feature_gpu(wildcards) for wildcards in (activations, fc7)] == [1, 0]
 
 
 def test_a_fit_needs_labels_splits_and_the_features_of_its_views(jobs):
-    assert jobs.dataset(SAM) == "scenes"
     assert jobs.labels_and_splits(SAM) == [
         f"data/prepared/scenes/{name}.csv" for name in ("items", "splits")
     ]

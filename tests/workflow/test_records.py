@@ -144,6 +144,19 @@ def test_read_content_must_be_recorded_whatever_its_time(project):
         records.verified([path])
 
 
+@pytest.mark.parametrize("prefix", ["s3/bucket", "fs/shared/data/features"])
+def test_a_staged_copy_is_verified_as_what_it_is_a_copy_of(project, prefix):
+    make(project, FEATURE)
+    records.carry()
+    staged = Path(".snakemake/storage") / prefix / FEATURE
+    staged.parent.mkdir(parents=True)
+    staged.write_bytes(b"made")
+    assert [*records.verified([staged])] == [FEATURE]
+    staged.write_bytes(b"mode")
+    with pytest.raises(CrossmodalError, match=rf"^{FEATURE}: changed since it was made"):
+        records.verified([staged])
+
+
 def test_what_the_running_workflow_made_anew_has_no_record_yet(project):
     make(project, FEATURE)
     records.carry()

@@ -8,7 +8,12 @@ from snakemake.dag import DAG
 from snakemake.modules import WorkflowModifier
 from snakemake.scheduling.job_scheduler import JobScheduler
 from snakemake.settings.enums import PersistenceBackend
-from snakemake.settings.types import MaxJobsPerTimespan, SchedulingSettings, WorkflowSettings
+from snakemake.settings.types import (
+    MaxJobsPerTimespan,
+    SchedulingSettings,
+    StorageSettings,
+    WorkflowSettings,
+)
 from snakemake.workflow import Workflow
 
 from crossmodal.errors import CrossmodalError
@@ -19,6 +24,7 @@ NAMES = {
         "overwrite_configfiles",
         "workflow_settings",
         "scheduling_settings",
+        "storage_settings",
         "dag",
         "modifier",
     ),
@@ -27,6 +33,7 @@ NAMES = {
     JobScheduler: ("failed", "job_rate_limiter"),
     WorkflowSettings: ("persistence_backend",),
     SchedulingSettings: ("max_jobs_per_timespan",),
+    StorageSettings: ("default_storage_provider",),
 }
 
 
@@ -55,6 +62,13 @@ def test_records_in_a_database_are_refused():
             continue
         with pytest.raises(CrossmodalError, match=r"--persistence-backend db: .*leave the option"):
             snakemake_internals.refuse_other_backends(workflow)
+
+
+@pytest.mark.parametrize("provider", [None, "s3"])
+def test_files_are_staged_where_a_storage_has_them(provider):
+    settings = StorageSettings(default_storage_provider=provider)
+    workflow = SimpleNamespace(storage_settings=settings)
+    assert snakemake_internals.stages_files(workflow) == (provider is not None)
 
 
 @pytest.mark.parametrize(("limit", "lifted"), [("100/1s", True), ("50/1s", False)])

@@ -5,8 +5,10 @@ are fast.
 """
 
 import importlib.metadata
+import os
 import signal
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,6 +16,7 @@ import typer
 from crossmodal.cli import fitted_models, pipeline, project, results, workflow
 from crossmodal.cli.memory import keep_freed_memory
 from crossmodal.errors import explained
+from crossmodal.io import checkpoints
 from crossmodal.repeatability import use_one_thread
 
 app = typer.Typer(
@@ -49,6 +52,8 @@ def main() -> None:
     """Run the command line; an error meant for the user is one message without a traceback."""
     use_one_thread()
     keep_freed_memory()
+    if place := os.environ.get("CROSSMODAL_CHECKPOINTS"):
+        checkpoints.FOLDER = Path(place)
     # clusters end jobs by SIGTERM: exit, so that temporary files are removed
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:

@@ -57,6 +57,11 @@ class Sections(Strict):
         "same; slower where there is AVX-512.",
     )
     mirror: str | None = Field(None, description="Folder or URL that replaces the datasets' hosts.")
+    checkpoints: str | None = Field(
+        None,
+        description="Folder of unfinished work that all machines see, where jobs run in folders "
+        "of their own.",
+    )
     tables: Annotated[dict[Name, Table], Based]
     figures: Annotated[dict[Name, Figure], Based]
     groups: dict[Name, Group] = Field(alias="experiments")

@@ -19,8 +19,7 @@ from crossmodal.workflow.jobs import CURVES
 from crossmodal.workflow.records import verified
 from crossmodal.workflow.report_specs import SiteExperiment, SiteSpec
 
-RESULTS = Path("results")
-CLAIMS, FOREST = RESULTS / "tables/claims.csv", RESULTS / "figures/claims.svg"
+CLAIMS, FOREST = "tables/claims.csv", "figures/claims.svg"
 
 
 def site(spec: SiteSpec, output: Path, deviations: Path) -> None:
@@ -34,37 +33,40 @@ def site(spec: SiteSpec, output: Path, deviations: Path) -> None:
     Raises:
         CrossmodalError: If a result is missing or corrupt, or changed since it was made.
     """
-    verified(_inputs(spec))
+    results = output.parents[1]
+    verified(_inputs(spec, results))
     decisions = read_deviations(deviations.read_text(encoding="utf-8"))
     numbers = [
         number
         for name in spec.tables
-        for number in number_rows(name, read_csv(_table(name), COLUMNS))
+        for number in number_rows(name, read_csv(_table(results, name), COLUMNS))
     ]
     content: dict[str, object] = {
-        "claims": _claims(),
+        "claims": _claims(results),
         "tables": {name: table.model_dump() for name, table in spec.tables.items()},
         "numbers": numbers,
         "experiments": {
-            name: _experiment(name, experiment) for name, experiment in spec.experiments.items()
+            name: _experiment(results, name, experiment)
+            for name, experiment in spec.experiments.items()
         },
         "deviations": decisions,
     }
     write_text(output, to_html(f"crossmodal: {spec.suite}", content))
 
 
-def _inputs(spec: SiteSpec) -> list[Path]:
+def _inputs(spec: SiteSpec, results: Path) -> list[Path]:
     """Return all results that the page shows."""
-    runs = [path for name, one in spec.experiments.items() for path in _runs(name, one.seeds)]
-    curves = [_curve(kind, name) for name in spec.experiments for kind in CURVES]
-    return [CLAIMS, FOREST, *map(_table, spec.tables), *runs, *curves]
+    tables = [_table(results, name) for name in spec.tables]
+    runs = [path for name, e in spec.experiments.items() for path in _runs(results, name, e.seeds)]
+    curves = [_curve(results, kind, name) for name in spec.experiments for kind in CURVES]
+    return [results / CLAIMS, results / FOREST, *tables, *runs, *curves]
 
 
-def _claims() -> dict[str, object]:
+def _claims(results: Path) -> dict[str, object]:
     """Return the scorecard of claims, and its forest plot as an address."""
-    rows = read_csv(CLAIMS, COLUMNS_OF_CLAIMS)
+    rows = read_csv(results / CLAIMS, COLUMNS_OF_CLAIMS)
     tests = (Test(row["paper"], row["claim"], row["verdict"], row["marks"]) for row in rows)
-    plot = base64.b64encode(FOREST.read_bytes()).decode()
+    plot = base64.b64encode((results / FOREST).read_bytes()).decode()
     return {
         "rows": rows,
         "tally": tally(tests),
@@ -74,31 +76,31 @@ def _claims() -> dict[str, object]:
     }
 
 
-def _table(name: str) -> Path:
+def _table(results: Path, name: str) -> Path:
     """Return the file of a table's numbers."""
-    return RESULTS / f"tables/{name}.csv"
+    return results / f"tables/{name}.csv"
 
 
-def _runs(name: str, seeds: list[int]) -> list[Path]:
+def _runs(results: Path, name: str, seeds: list[int]) -> list[Path]:
     """Return the metrics of all seeds of an experiment."""
-    return [RESULTS / f"runs/{name}/seed{seed}.json" for seed in seeds]
+    return [results / f"runs/{name}/seed{seed}.json" for seed in seeds]
 
 
-def _curve(kind: str, name: str) -> Path:
+def _curve(results: Path, kind: str, name: str) -> Path:
     """Return the curve of an experiment, averaged over its seeds."""
-    return RESULTS / f"curves/{kind}/{name}.csv"
+    return results / f"curves/{kind}/{name}.csv"
 
 
-def _experiment(name: str, spec: SiteExperiment) -> dict[str, object]:
+def _experiment(results: Path, name: str, spec: SiteExperiment) -> dict[str, object]:
     """Return all that the page shows of an experiment, but its numbers."""
-    runs = [read_metrics(path) for path in _runs(name, spec.seeds)]
+    runs = [read_metrics(path) for path in _runs(results, name, spec.seeds)]
     return {
         **spec.model_dump(),
         **facts_of(runs),
         "curves": {
             kind: [
                 [float(value) if value else None for value in row.values()]
-                for row in read_csv(_curve(kind, name), [])
+                for row in read_csv(_curve(results, kind, name), [])
             ]
             for kind in CURVES
         },

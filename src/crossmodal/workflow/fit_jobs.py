@@ -75,12 +75,8 @@ class FitJobs:
 
     # acquire and prepare
 
-    def raw_folder(self, wildcards: Wildcards) -> str:
-        """Return the folder of a dataset's published files; datasets of one plug-in share it."""
-        return self._raw_folder(wildcards.dataset)
-
     def raw_files(self, wildcards: Wildcards) -> list[str]:
-        """Return the published files of a dataset."""
+        """Return the published files of a dataset; datasets of one plug-in share them."""
         return self._raw_files(wildcards.dataset)
 
     def all_raw_files(self, wildcards: Wildcards) -> list[str]:
@@ -109,11 +105,15 @@ class FitJobs:
         """Return the feature files of the suite."""
         return [path for name in self.experiments() for path in self._features(name)]
 
-    def feature_inputs(self, wildcards: Wildcards) -> list[str]:
-        """Return files of the prepared dataset that a feature reads, and its source features."""
-        facts, dataset = self.params.feature_of(wildcards.feature), wildcards.dataset
-        prepared = [f"data/prepared/{dataset}/{name}" for name in facts.reads]
-        return prepared + [f"features/{dataset}/{name}.h5" for name in facts.of]
+    def feature_data(self, wildcards: Wildcards) -> list[str]:
+        """Return the files of the prepared dataset that a feature reads."""
+        reads = self.params.feature_of(wildcards.feature).reads
+        return [f"data/prepared/{wildcards.dataset}/{name}" for name in reads]
+
+    def feature_sources(self, wildcards: Wildcards) -> list[str]:
+        """Return the features that a feature is computed from."""
+        of = self.params.feature_of(wildcards.feature).of
+        return [f"features/{wildcards.dataset}/{name}.h5" for name in of]
 
     def feature_weights(self, wildcards: Wildcards) -> list[str]:
         """Return the weights of the network that a feature needs.
@@ -152,10 +152,6 @@ class FitJobs:
         return [f"{folder}/{part}-of-{jobs}.zip" for part in range(1, jobs + 1)]
 
     # train
-
-    def dataset(self, wildcards: Wildcards) -> str:
-        """Return the dataset of an experiment."""
-        return self._experiment(wildcards.experiment).dataset
 
     def labels_and_splits(self, wildcards: Wildcards) -> list[str]:
         """Return the files that state the labels and splits of an experiment's dataset."""

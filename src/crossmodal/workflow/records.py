@@ -34,6 +34,7 @@ OUTPUTS = ("data", "features", "models", "embeddings", "results")
 STORE, UNFINISHED = Path(".snakemake/metadata"), Path(".snakemake/incomplete")
 SEEN = Path(".snakemake/records-seen.json")
 RAW = Path("data/raw")
+STAGED = Path(".snakemake/storage")  # copies of what a storage has
 UNKNOWN = "no record says how they were made"  # in place of what a job depends on
 CLOCK = 1e-3  # seconds; file systems store times less precisely than Snakemake records them
 TIMES = TypeAdapter(dict[str, int])
@@ -132,16 +133,26 @@ def verified(paths: Iterable[Path]) -> dict[str, str]:
     """SHA-256, by path, of the files that a job reads, which must be those of their records.
 
     What the running workflow has made itself has no record yet; a missing file is left to whoever
-    reads it.
+    reads it. A staged copy has the path, and the record, of what it is a copy of.
 
     Raises:
         CrossmodalError: If a file is another one, whatever its time says.
     """
-    digests = {path: sha256(path) for path in dict.fromkeys(paths) if path.is_file()}
+    present = (path for path in dict.fromkeys(paths) if path.is_file())
+    digests = {_original(path): sha256(path) for path in present}
     carried = {folder: read_carrier(folder / CARRIER) for folder in {*map(home, digests)}}
     recorded = {path: _recorded(path, carried[home(path)]) for path in digests}
     _refuse([path for path, digest in digests.items() if recorded[path] not in (None, digest)])
     return {str(path): digest for path, digest in digests.items()}
+
+
+def _original(path: Path) -> Path:
+    """Return the path in the project of a file that may be a staged copy."""
+    if not path.is_relative_to(STAGED):
+        return path
+    # the last of them: a storage's prefix may have any name
+    starts = [place for place, part in enumerate(path.parts) if part in OUTPUTS]
+    return Path(*path.parts[starts[-1] :]) if starts else path
 
 
 def _recorded(path: Path, carried: dict[str, Entry]) -> str | None:

@@ -35,6 +35,11 @@ def refuse_other_backends(workflow: Any) -> None:
         )
 
 
+def stages_files(workflow: Any) -> bool:
+    """Return whether jobs get their inputs from a storage, and not from a folder that all share."""
+    return workflow.storage_settings.default_storage_provider is not None
+
+
 def lift_default_rate(workflow: Any) -> None:
     """Remove Snakemake's default limit of jobs per second; one that was asked for stays.
 
