@@ -8,6 +8,7 @@ from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
 from crossmodal.config import params, plugins
+from crossmodal.config.table import QRELS
 from crossmodal.config.overlays import naming, overlaid, read_files
 from crossmodal.config.workflow_files import PACKAGE, folder, params_file, seen
 from crossmodal.data.prepared import FILES
@@ -79,6 +80,7 @@ wildcard_constraints:
     part=r"\d+",
     parts=r"\d+",
     seed=r"\d+",
+    qrels=QRELS.pattern,
 
 
 def folder_of(files, above=1):

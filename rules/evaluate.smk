@@ -72,6 +72,29 @@ use rule evaluate as evaluate_intra_modal with:
         spec=JOBS.evaluate_intra_modal,
 
 
+rule evaluate_qrels:
+    input:
+        embeddings="embeddings/{experiment}/seed{seed}.h5",
+        qrels=JOBS.qrels,
+        dataset=JOBS.judged_items,
+    output:
+        metrics="results/qrels/{table}/{qrels}/{experiment}/seed{seed}.json",
+        queries="results/qrels/{table}/{qrels}/{experiment}/seed{seed}.npz",
+    log:
+        "logs/evaluate/{experiment}/seed{seed}.{table}.{qrels}.log",
+    conda:
+        "../envs/crossmodal.yaml"
+    resources:
+        **REQUESTS.of("evaluate", "experiment"),
+    params:
+        spec=JOBS.evaluate_qrels,
+        dataset=JOBS.dataset,
+    shell:
+        "python -m crossmodal evaluate_qrels {params.spec:q} {output.metrics:q}"
+        " --embeddings {input.embeddings:q} --qrels {input.qrels:q} --seed {wildcards.seed:q}"
+        " --dataset data/prepared/{params.dataset:q} 2>&1 | tee {log:q}"
+
+
 rule show_examples:
     input:
         embeddings=JOBS.shown_embeddings,

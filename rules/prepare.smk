@@ -27,3 +27,21 @@ rule prepare:
     shell:
         "python -m crossmodal prepare {params.spec:q} {params.folder:q}"
         " --raw {params.raw:q} 2>&1 | tee {log:q}"
+
+
+rule judge:
+    input:
+        ancient(JOBS.judged_files),
+    output:
+        "data/prepared/{dataset}/qrels/{qrels}.csv",
+    log:
+        "logs/prepare/{dataset}/{qrels}.log",
+    conda:
+        "../envs/crossmodal.yaml"
+    resources:
+        **LIGHT,
+    params:
+        spec=JOBS.judge,
+        raw=JOBS.raw_folder,
+    shell:
+        "python -m crossmodal judge {params.spec:q} {output:q} --raw {params.raw:q} 2>&1 | tee {log:q}"

@@ -48,12 +48,14 @@ TABLE = Table(title="Toy", experiments=["toy"], metrics=["mAP"])
 PARTS = {"deterministic": [], "departures": [], "figures": {}}
 SPECS = {
     "prepare": PrepareSpec(**PLUGIN),
+    "judge": PrepareSpec(**PLUGIN),
     "extract": ExtractSpec(**PLUGIN, code="0123"),
     "train": TrainSpec(**PLUGIN, **DATA, search={}),
     "embed": EmbedSpec(**DATA),
     "evaluate": EvaluateSpec(fit="0123"),
     "evaluate_posteriors": EmbedSpec(**DATA),
     "evaluate_intra_modal": EvaluateSpec(fit="0123"),
+    "evaluate_qrels": EvaluateSpec(fit="0123"),
     "show_examples": ExamplesSpec(labels=["CCA"], dataset="toy", relevance="category"),
     "draw": DrawSpec(drawing=Margins(title="Toy")),
     "tabulate": TabulateSpec(table=TABLE, experiments={}, **PARTS),
@@ -152,6 +154,10 @@ CALLS = {
         "steps.prepare.prepare",
         [SPECS["prepare"], Path("raw"), Path("out")],
     ),
+    ("judge", JSON["judge"], "out", "--raw", "raw"): (
+        "steps.judge.judge",
+        [SPECS["judge"], Path("raw"), Path("out")],
+    ),
     ("extract", JSON["extract"], "out", *INPUTS, "--weights", "nets", "--threads", "2"): (
         "steps.extract.extract",
         [SPECS["extract"], *OPENED, Path("nets"), 2],
@@ -197,6 +203,13 @@ CALLS = {
             "evaluate_intra_modal": "evaluate_intra_modal",
         }.items()
     },
+    (
+        *("evaluate_qrels", JSON["evaluate_qrels"], "out", "--embeddings", "a.h5"),
+        *("--dataset", "data", "--seed", "3", "--qrels", "own.csv"),
+    ): (
+        "steps.evaluate_qrels.evaluate_qrels",
+        [SPECS["evaluate_qrels"], *map(Path, ("out", "a.h5", "own.csv", "data")), 3],
+    ),
     ("show_examples", JSON["show_examples"], "out", "a", "b", "--dataset", "data"): (
         "steps.show_examples.show_examples",
         [SPECS["show_examples"], Path("out"), FILES, Path("data")],

@@ -3,9 +3,12 @@ import json
 
 import pytest
 
+from crossmodal.data.qrels import Judgement, write_qrels
 from crossmodal.errors import CrossmodalError
+from crossmodal.steps.evaluate_qrels import evaluate_qrels
 from crossmodal.steps.tabulate import tabulate
 from crossmodal.workflow.report_specs import TabulateSpec
+from crossmodal.workflow.specs import EvaluateSpec
 
 EXPERIMENT = {
     "label": "CCA",
@@ -110,6 +113,49 @@ def test_read_outs_have_columns_and_the_own_published_number(run_toy, tmp_path):
     assert "| mAP published | mAP reproduced | difference | mAP, class posteriors |" in text
     shown = f"| CCA | 1 (deterministic) | 0.203 | {own:.3f} | {own - 0.203:+.3f} | 0.987 |"
     assert shown in text
+
+
+def test_qrels_have_columns_controls_and_errors(run_toy, tmp_path):
+    run = run_toy()
+    judged = tmp_path / "results/qrels/toy/people/toy/seed0.json"
+    dataset = run.data.dataset
+    pairs = [(i.id, c.id) for i in dataset.split("test") for c in dataset.captions_of[i.id]]
+    both = [Judgement(*p) for p in pairs] + [Judgement(*p[::-1]) for p in pairs]
+    write_qrels(tmp_path / "people.csv", both)
+    step = EvaluateSpec(), judged, run.embeddings, tmp_path / "people.csv", run.data.folder, 0
+    evaluate_qrels(*step)
+    table = TABLE | {"relevance": ["own", "people.csv"], "metrics": ["MedR", "nDCG@10", "rsum"]}
+    output = tmp_path / "toy.md"
+    make(SPEC | {"table": table}, output, output.with_suffix(".csv"), [judged, run.metrics])
+    with output.with_suffix(".csv").open(encoding="utf-8") as stream:
+        lines = {(r["row"], r["direction"], r["metric"]): r for r in csv.DictReader(stream)}
+    found = json.loads(judged.read_text())["test"]
+    for direction in ("image-to-text", "text-to-image"):
+        line = lines["CCA", direction, "nDCG@10, people"]
+        assert float(line["reproduced"]) == found[direction]["nDCG@10"]
+        assert 0.01 < float(line["error"]) < 0.2
+        perfect = lines["(perfect scores)", direction, "nDCG@10, people"]
+        assert float(perfect["reproduced"]) == pytest.approx(1)
+        ranks = [lines["CCA", direction, f"MedR{by}"]["reproduced"] for by in ("", ", people")]
+        assert ranks[0] == ranks[1]
+    sums = [float(lines["CCA", "both", f"rsum{by}"]["reproduced"]) for by in ("", ", people")]
+    assert sums[0] == pytest.approx(sums[1])
+    assert ("CCA", "image-to-text", "nDCG@10") not in lines
+
+
+def test_qrels_alone_show_no_numbers_of_the_own_item(run_toy, tmp_path):
+    run = run_toy()
+    judged = tmp_path / "results/qrels/toy/people/toy/seed0.json"
+    item = run.data.dataset.split("test")[0].id
+    write_qrels(tmp_path / "people.csv", [Judgement(item, f"{item}#0")])
+    step = EvaluateSpec(), judged, run.embeddings, tmp_path / "people.csv", run.data.folder, 0
+    evaluate_qrels(*step)
+    table = TABLE | {"relevance": ["people.csv"], "metrics": ["R@1", "MRR"]}
+    output = tmp_path / "toy.md"
+    make(SPEC | {"table": table}, output, output.with_suffix(".csv"), [judged, run.metrics])
+    text = output.read_text(encoding="utf-8")
+    assert "|  | seeds | R@1, people | MRR, people |" in text
+    assert "chance is" not in text
 
 
 def test_an_unpublished_row_is_refused_and_no_table_written(run_toy, tmp_path):

@@ -1,5 +1,6 @@
 import copy
 import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -212,6 +213,49 @@ def test_a_table_with_two_readouts_needs_the_metrics_of_both():
     own, both = make(), make(readout=["own", "posteriors"])
     more = set(both.table_runs(SMALL)) - set(own.table_runs(SMALL))
     assert more == {p.replace("runs", "posteriors") for p in own.table_runs(SMALL)}
+
+
+def test_a_table_by_qrels_needs_the_own_metrics_too():
+    own, both = make(), make(relevance=["own", "mine/judged.csv"])
+    more = set(both.table_runs(SMALL)) - set(own.table_runs(SMALL))
+    folder = "results/qrels/small/judged"
+    assert more == {p.replace("results/runs", folder) for p in own.table_runs(SMALL)}
+    asked = SimpleNamespace(table="small", qrels="judged", experiment="cca", seed="0")
+    assert both.qrels(asked) == "mine/judged.csv"
+    assert json.loads(both.evaluate_qrels(asked))["fit"] == json.loads(own.evaluate(asked))["fit"]
+    assert both.all_prepared_files(SMALL) == own.all_prepared_files(SMALL)
+
+
+def test_published_qrels_are_prepared_for_tables_that_show_them(monkeypatch):
+    monkeypatch.setattr(project_params.PARAMS, "suite", "fne_paper")
+    jobs = Jobs(project_params.PARAMS)
+    path = "data/prepared/flickr8k/qrels/expert.csv"
+    assert jobs.all_prepared_files(SMALL).count(path) == 1
+    asked = SimpleNamespace(
+        dataset="flickr8k",
+        table="flickr8k_relevance",
+        qrels="expert",
+        experiment="flickr8k_fne_sh",
+    )
+    assert jobs.qrels(asked) == path
+    assert jobs.judged_files(asked) == ["data/raw/flickr8k/Flickr8k_text.zip"]
+    assert json.loads(jobs.judge(asked))["plugin"] == "flickr8k"
+
+
+@pytest.mark.parametrize(
+    ("small", "message"),
+    [
+        ({"relevance": ["expert"]}, "tables.small.relevance of scenes: 'expert' is unknown"),
+        ({"relevance": ["own", "a/q.csv", "b/q.csv"]}, "'a/q.csv' would share its columns"),
+        ({"relevance": ["own.csv"]}, "'own.csv' would share its columns"),
+        ({"relevance": ["my qrels.csv"]}, "use letters, digits"),
+        ({"metrics": ["nDCG@10"]}, "nDCG@10 is of qrels; name some in `relevance`"),
+        ({"retrieval": "intra-modal", "relevance": ["own", "q.csv"]}, "there is own alone"),
+    ],
+)
+def test_relevance_that_means_nothing_is_refused(small, message):
+    with pytest.raises(CrossmodalError, match=re.escape(message)):
+        make(**small)
 
 
 def test_changes_of_the_dataset_are_part_of_what_reads_it(jobs):

@@ -56,6 +56,19 @@ def prepare(
 
 
 @app.command(hidden=True)
+def judge(
+    spec: Spec,
+    output: Output,
+    raw: Annotated[Path, typer.Option(help="Folder of the published files.")],
+) -> None:
+    """Convert published judgements to qrels: query, document, grade."""
+    from crossmodal.steps.judge import judge as run
+    from crossmodal.workflow.specs import PrepareSpec
+
+    run(PrepareSpec.from_json(spec), raw, output)
+
+
+@app.command(hidden=True)
 def extract(
     spec: Spec,
     output: Output,
@@ -157,3 +170,19 @@ def evaluate_intra_modal(spec: Spec, output: Output, embeddings: Embeddings, see
     from crossmodal.workflow.specs import EvaluateSpec
 
     run(EvaluateSpec.from_json(spec), output, embeddings, seed)
+
+
+@app.command("evaluate_qrels", hidden=True)
+def evaluate_qrels(
+    spec: Spec,
+    output: Output,
+    embeddings: Embeddings,
+    dataset: Dataset,
+    seed: Seed,
+    qrels: Annotated[Path, typer.Option(help="CSV of query, document and grade.")],
+) -> None:
+    """Compute the metrics of both directions by qrels, and those of the controls."""
+    from crossmodal.steps.evaluate_qrels import evaluate_qrels as run
+    from crossmodal.workflow.specs import EvaluateSpec
+
+    run(EvaluateSpec.from_json(spec), output, embeddings, qrels, dataset, seed)

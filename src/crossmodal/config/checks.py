@@ -72,6 +72,17 @@ class Checks:
             member(paper, papers(), f"{where}.papers")
         for source in table.cited.rows().values() if table.cited else ():
             _check_published(source, f"{where}.cited")
+        for name in table.qrels.values():
+            if not name.endswith(".csv"):
+                self._check_qrels(f"{where}.relevance", name, table)
+
+    def _check_qrels(self, where: str, name: str, table: Table) -> None:
+        """Check that the datasets of a table have qrels of a name."""
+        for experiment in table.experiments:
+            dataset = self.params.experiments[experiment].dataset
+            if f"datasets.{dataset}" not in self.facts.broken:
+                named = [*self.facts.qrels.get(dataset, ()), "own", "a path that ends in .csv"]
+                member(name, named, f"{where} of {dataset}")
 
     def _check_sources(self, name: str) -> str:
         """Check what a feature is computed from; why it cannot be used, or nothing."""

@@ -33,6 +33,7 @@ class Facts(Strict):
         random: Experiment -> whether its seed matters.
         tasks: Experiment -> task of its method.
         threads: Experiment -> threads of its method.
+        qrels: Entry of `datasets` -> names of the qrels that it has.
         broken: Entry -> why its plug-in cannot be used; of experiments, one of theirs.
     """
 
@@ -44,4 +45,5 @@ class Facts(Strict):
     random: dict[str, bool] = Field(default={})
     tasks: dict[str, str] = Field(default={})
     threads: dict[str, int] = Field(default={})
+    qrels: dict[str, list[str]] = Field(default={})
     broken: dict[str, str] = Field(default={})

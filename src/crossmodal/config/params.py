@@ -185,7 +185,14 @@ class Params(Sections):
             f"{kind}.{self.plugin(kind, name)['plugin']}": _defaults(plugin.Options)
             for (kind, name), plugin in instances.items()
         }
-        return Facts(key=key, features=features, defaults=defaults, gpu=gpu, broken=broken)
+        qrels = {
+            name: [*dataset.qrels]
+            for (kind, name), dataset in instances.items()
+            if kind == "datasets"
+        }
+        return Facts(
+            key=key, features=features, defaults=defaults, gpu=gpu, qrels=qrels, broken=broken
+        )
 
     def instance(self, kind: str, name: str) -> Any:
         """Return the plug-in of an entry, which is made at the first call."""

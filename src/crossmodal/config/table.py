@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Literal
 
@@ -14,6 +15,10 @@ Metric = Literal[
     "mAP",
     "mAP@50",
     "mAP@100",
+    "mAP@R",
+    "R-precision",
+    "nDCG@10",
+    "MRR",
     "R@1",
     "R@5",
     "R@10",
@@ -30,6 +35,8 @@ Metric = Literal[
     "peak memory (MB)",
 ]
 INTRA_MODAL: tuple[Metric, ...] = ("mAP", "mAP@50")
+JUDGED: tuple[Metric, ...] = ("mAP@R", "R-precision", "nDCG@10", "MRR")  # by qrels alone
+OWN, POSTERIORS = "own", "posteriors"
 BOTH_WAYS: tuple[Metric, ...] = (  # metrics that no direction has
     "rsum",
     "successful starts of 5",
@@ -43,12 +50,20 @@ BOTH_WAYS: tuple[Metric, ...] = (  # metrics that no direction has
 Retrieval = Literal["cross-modal", "intra-modal"]
 Readout = Literal["own", "posteriors"]
 Logged = Literal["validation", "loss", "seconds", "alpha", "gap"]
+QRELS = re.compile(r"[\w-]+")
 TRAINING = ("step", "epoch")  # columns of the learning curve that a figure may have as x
 
 
-def column(metric: str, readout: Readout) -> str:
-    """Return the name of a column: a metric by a readout."""
-    return metric if readout == "own" else f"{metric}, class {readout}"
+def column(metric: str, by: str) -> str:
+    """Return the name of a column: a metric by a readout, or by qrels."""
+    if by == OWN:
+        return metric
+    return f"{metric}, {'class posteriors' if by == POSTERIORS else by}"
+
+
+def metric_of(column: str) -> str:
+    """Return the metric of a column."""
+    return column.partition(", ")[0]
 
 
 def _listed(text: object) -> object:
@@ -113,6 +128,11 @@ class Table(Strict):
         description="How methods rank: 'own' by their own score, 'posteriors' all by the class "
         "posteriors of their embeddings, see `learning.posteriors`; with both, in two columns.",
     )
+    relevance: Annotated[list[str], _Listed, Field(min_length=1)] = Field(
+        ["own"],
+        description="What is relevant: 'own' as the experiments say, the path of a CSV of query, "
+        "document and grade, or the name of qrels that the dataset has; with several, in columns.",
+    )
     ranked: bool = Field(
         False, description="Whether rows are in order of the first metric, the best first."
     )
@@ -140,16 +160,35 @@ class Table(Strict):
         }
 
     @property
+    def qrels(self) -> dict[str, str]:
+        """Return the qrels by the name that columns have; a file, or a name that datasets have."""
+        return {Path(source).stem: source for source in self.relevance if source != OWN}
+
+    @property
     def columns(self) -> list[str]:
-        """Each metric by each readout."""
-        return [column(metric, readout) for readout in self.readout for metric in self.metrics]
+        """Each metric by each readout, then by the qrels."""
+        readouts = self.readout if OWN in self.relevance else []
+        return [column(metric, by) for by in [*readouts, *self.qrels] for metric in self.metrics]
+
+    @model_validator(mode="after")
+    def _check_relevance(self) -> "Table":
+        names = [Path(source).stem for source in self.relevance]
+        for name, source in zip(names, self.relevance, strict=True):
+            if names.count(name) > 1 or (name in (OWN, POSTERIORS) and source != OWN):
+                raise ValueError(f"relevance: {source!r} would share its columns; rename it")
+            if not QRELS.fullmatch(name):
+                raise ValueError(f"relevance: {source!r}: use letters, digits, `_` and `-` alone")
+        if not self.qrels and {*JUDGED} & {*self.metrics}:
+            lacking = next(metric for metric in self.metrics if metric in JUDGED)
+            raise ValueError(f"metrics: {lacking} is of qrels; name some in `relevance`")
+        return self
 
     @model_validator(mode="after")
     def _check_intra_modal(self) -> "Table":
         if self.retrieval == "cross-modal":
             return self
-        if self.readout != ["own"]:
-            raise ValueError("readout: of intra-modal retrieval there is own alone")
+        if self.readout != ["own"] or self.qrels:
+            raise ValueError("readout, relevance: of intra-modal retrieval there is own alone")
         for metric in self.metrics:
             if metric not in INTRA_MODAL:
                 allowed = ", ".join(INTRA_MODAL)

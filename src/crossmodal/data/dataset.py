@@ -1,9 +1,12 @@
 """Base class of datasets."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
+from crossmodal.data.qrels import Judgement
 from crossmodal.data.writer import Writer
 from crossmodal.plugin import Plugin
 
@@ -46,6 +49,7 @@ class Dataset(Plugin, ABC):
         shares_features: Whether features of the dataset may be shared.
         shares_models: Whether models and embeddings trained on it may be shared.
         mteb_tasks: Names of mteb's tasks that test on some of its training items.
+        qrels: Names of published judgements, see `judge`, and the sources that each is read from.
     """
 
     sources: tuple[Source, ...] = ()
@@ -56,6 +60,7 @@ class Dataset(Plugin, ABC):
     shares_features: bool = True
     shares_models: bool = True
     mteb_tasks: tuple[str, ...] = ()
+    qrels: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
     @abstractmethod
     def counts(self) -> dict[str, int] | None:
@@ -84,3 +89,15 @@ class Dataset(Plugin, ABC):
         Raises:
             CrossmodalError: If a file is not what its publisher describes.
         """
+
+    def judge(self, name: str, raw: Path) -> Iterable[Judgement]:
+        """Return published judgements, by ids of the prepared items and captions.
+
+        Args:
+            name: One of `qrels`.
+            raw: Folder that holds its sources.
+
+        Raises:
+            CrossmodalError: If a file is not what its publisher describes.
+        """
+        raise NotImplementedError

@@ -11,8 +11,10 @@ import numpy as np
 from pydantic import Field
 
 from crossmodal.data.dataset import Dataset, Source
+from crossmodal.data.qrels import Judgement
 from crossmodal.data.writer import Writer
 from crossmodal.datasets._flickr8k_classes import classes
+from crossmodal.datasets._flickr8k_experts import EXPERTS, judgements
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.archives import Archive
 from crossmodal.io.progress import track
@@ -80,7 +82,10 @@ class Flickr8k(Dataset):
 
     def __init__(self, **options: object) -> None:
         super().__init__(**options)
-        self.sources = TEXT_AND_IMAGES + (RECORDINGS,) * (self.options.speech == "recorded")
+        recorded = self.options.speech == "recorded"
+        self.sources = TEXT_AND_IMAGES + (RECORDINGS,) * recorded
+        if not recorded and not self.options.classes:  # which leave captions out
+            self.qrels = {"expert": (TEXTS,)}
 
     def counts(self) -> dict[str, int]:
         """Return the official splits, or those of their photographs that have a class."""
@@ -99,6 +104,18 @@ class Flickr8k(Dataset):
             spoken, len(texts), f"prepare flickr8k, speech: {self.options.speech}"
         ):
             out.caption(id, _item_of(id), texts[id], audio, suffix)
+
+    def judge(self, name: str, raw: Path) -> Iterable[Judgement]:
+        """Read the judgements of experts; see `Dataset.judge`."""
+        with Archive(raw / TEXTS) as texts:
+            captions = _read_captions(texts.text(CAPTIONS))
+            files = [file for listed in LISTS.values() for file in texts.text(listed).split()]
+            ids = {
+                f"{Path(file).stem}#{number}"
+                for file in files
+                for number in sorted(captions[file])[:CAPTIONS_PER_IMAGE]
+            }
+            return [*judgements(texts.text(EXPERTS), ids)]
 
 
 def _write_images(raw: Path, out: Writer, with_class: bool) -> dict[str, str]:

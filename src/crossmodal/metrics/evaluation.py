@@ -8,20 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from crossmodal.errors import CrossmodalError
-from crossmodal.metrics.blocks import BLOCK_BYTES, ScoreRows, over_scores
-from crossmodal.metrics.graded_ranking import (
-    average_precision_at_r,
-    ndcg_at,
-    r_precision,
-    reciprocal_rank,
-)
-from crossmodal.metrics.ranking import average_precision, counts, first_hit
+from crossmodal.metrics.blocks import BLOCK_BYTES, ScoreRows, Values, over_scores
+from crossmodal.metrics.judged import metrics_of, summary, values_of
 from crossmodal.metrics.relevances import Ids, Relevance, grades_of
 from crossmodal.metrics.resampling import COVERAGE, DRAWS, SEED, resampled_means
-from crossmodal.metrics.retrieval import CUTOFFS, RECALL_DEPTHS, ranks, summary
 from crossmodal.metrics.scoring import Rows, Scoring, scorer
-
-DEPTH = 10  # of nDCG
 
 
 @dataclass(frozen=True)
@@ -93,28 +84,17 @@ def evaluate(
     score_rows, count, documents = _scores(queries, gallery, score)
     grades = grades_of(relevance, ids, count, documents)
 
-    def measure(rows: slice, scores: np.ndarray) -> dict[str, np.ndarray]:
+    def measure(rows: slice, scores: np.ndarray) -> Values:
         _check_numbers(scores, rows.start)
-        graded = grades(rows)
-        relevant = graded > 0
-        values = ranks(scores, relevant)
-        values["AP"] = average_precision(scores, relevant)
-        values |= {f"AP@{r}": average_precision(scores, relevant, r) for r in CUTOFFS}
-        values["AP@R"] = average_precision_at_r(scores, relevant)
-        values["R-precision"] = r_precision(scores, relevant)
-        values["RR"] = reciprocal_rank(first_hit(scores, relevant))
-        values[f"nDCG@{DEPTH}"] = ndcg_at(DEPTH, scores, graded)
-        return values | {"relevant": counts(relevant)}
+        return values_of(scores, grades(rows))
 
     values = over_scores(
         measure, score_rows, count, documents, block_bytes=block_bytes, threads=threads
     )
-    means = _means(values)
-    metrics = {name: float(of.mean()) for name, of in means.items()}
-    metrics |= summary(values, documents)
+    means = metrics_of(values)
     own = _items(items, relevance, count)
     intervals = _intervals(means, own, draws, seed) if draws else {}
-    return Evaluation(metrics, intervals, means, own)
+    return Evaluation(summary(values, documents), intervals, means, own)
 
 
 def _scores(
@@ -175,16 +155,6 @@ def _sizes(shape: tuple[int, ...]) -> tuple[int, int]:
     if not queries or not documents:
         raise CrossmodalError(f"{queries:,} queries and {documents:,} documents; give some of both")
     return queries, documents
-
-
-def _means(values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return the values whose means are metrics, by the metrics' names and in their units."""
-    means = {f"m{name}": values[name] for name in values if name.startswith("AP")}
-    means |= {"MRR": values["RR"]}
-    means |= {name: values[name] for name in ("R-precision", f"nDCG@{DEPTH}")}
-    recalls = [f"R@{k}{ties}" for ties in ("", "_pessimistic") for k in RECALL_DEPTHS]
-    means |= {name: 100 * values[name] for name in recalls}
-    return means | {"MeanR": values["rank"], "MeanR_pessimistic": values["rank_pessimistic"]}
 
 
 def _items(items: Sequence[object] | None, relevance: Relevance, count: int) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Sentences on the number of test items of a table, and on the level of chance."""
 
 from crossmodal.config.experiment import Experiment
-from crossmodal.config.table import Table
+from crossmodal.config.table import OWN, Table
 from crossmodal.reporting.run_metrics import RunMetrics, Runs
 
 FEW = 100  # test items, below which a table warns
@@ -28,7 +28,8 @@ def chance(table: Table, experiments: dict[str, Experiment], runs: Runs) -> list
 
 def _sentence(table: Table, dataset: str, run: RunMetrics) -> str:
     spreads = run["spread_of_chance"]
-    measured = [m for m in table.metrics if all(m in spread for spread in spreads.values())]
+    own = table.metrics if OWN in table.relevance else []
+    measured = [m for m in own if all(m in spread for spread in spreads.values())]
     metrics = [m for m in measured if m in SHOWN] or measured[:1]
     parts = [
         f"{metric} {run['controls']['constant'][direction][metric]:.{_digits(metric)}f} ± "

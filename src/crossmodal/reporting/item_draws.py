@@ -68,6 +68,6 @@ def of_both(draws: Draws, directions: list[str]) -> Draws:
     return both
 
 
-def by_posteriors(draws: Draws) -> Draws:
-    """Return the draws under the columns of the readout by class posteriors."""
-    return {(d, column(m, "posteriors")): drawn for (d, m), drawn in draws.items()}
+def in_columns(draws: Draws, by: str) -> Draws:
+    """Return the draws under the columns of a readout or of qrels."""
+    return {(d, column(m, by)): drawn for (d, m), drawn in draws.items()}

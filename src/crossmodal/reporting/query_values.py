@@ -14,12 +14,14 @@ import numpy as np
 
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import DAMAGE, readable, replacing
+from crossmodal.metrics.judged import DEPTH
 from crossmodal.metrics.retrieval import CUTOFFS, RECALL_DEPTHS
 
 SUFFIX = ".npz"
 IDS, ITEMS = "ids", "items"
-PRECISIONS = ("AP", *(f"AP@{r}" for r in CUTOFFS))
+PRECISIONS = ("AP", *(f"AP@{r}" for r in CUTOFFS), "AP@R")
 RECALLS = tuple(f"R@{k}" for k in RECALL_DEPTHS)
+JUDGED = {"RR": "MRR", "R-precision": "R-precision", f"nDCG@{DEPTH}": f"nDCG@{DEPTH}"}
 RANK = "rank"
 DIRECTION = re.compile(r"\w+-to-\w+")
 LARGEST = 1 << 30  # bytes of all values: a compressed file could ask for any amount of memory
@@ -32,7 +34,7 @@ class QueryValues:
     Args:
         ids: Of the queries, (q,) str.
         items: Item each query belongs to, (q,) int.
-        values: By metric as `per_query` names them, each (q,).
+        values: By metric as `per_query` and `judged.values_of` name them, each (q,).
     """
 
     ids: np.ndarray
@@ -43,6 +45,7 @@ class QueryValues:
         """Return the values (q,) whose means tables show, under the names of tables."""
         means = {f"m{name}": self.values[name] for name in PRECISIONS if name in self.values}
         means |= {name: 100 * self.values[name] for name in RECALLS if name in self.values}
+        means |= {metric: self.values[n] for n, metric in JUDGED.items() if n in self.values}
         return means | ({"MeanR": self.values[RANK]} if RANK in self.values else {})
 
 
@@ -51,12 +54,12 @@ def write_query_values(path: Path, directions: Mapping[str, QueryValues]) -> Non
 
     Args:
         path: The file, *.npz.
-        directions: By name; their average precisions, recalls and ranks are written.
+        directions: By name; all values that tables show, and ranks, are written.
     """
     arrays: dict[str, np.ndarray] = {}
     for direction, queries in directions.items():
         arrays |= {f"{direction}/{IDS}": queries.ids, f"{direction}/{ITEMS}": queries.items}
-        for name in (*PRECISIONS, *RECALLS, RANK):
+        for name in (*PRECISIONS, *RECALLS, *JUDGED, RANK):
             if name in queries.values:
                 arrays[f"{direction}/{name}"] = queries.values[name].astype(np.float32)
     with replacing(path) as temporary:
@@ -79,7 +82,7 @@ def read_query_values(path: Path) -> dict[str, QueryValues]:
             for key in file.files:
                 direction, _, name = key.partition("/")
                 directions.setdefault(direction, {})[name] = np.asarray(file[key])
-        if len(directions) != 2 or not all(map(DIRECTION.fullmatch, directions)):
+        if len(directions) not in (1, 2) or not all(map(DIRECTION.fullmatch, directions)):
             raise ValueError(f"directions {[*directions]}")
         return {name: _query_values(arrays) for name, arrays in directions.items()}
     except DAMAGE as error:

@@ -22,7 +22,16 @@ from crossmodal.reporting.item_draws import Draws
 from crossmodal.reporting.run_metrics import Directions, RunMetrics, Runs
 from crossmodal.reporting.starts import OUTCOMES, RSUM, outcome
 
-DECIMALS = {"mAP": 3, "R@": 1, "rsum": 1, "MedR": 1, "MeanR": 1}
+DECIMALS = {
+    "mAP": 3,
+    "R-precision": 3,
+    "nDCG": 3,
+    "MRR": 3,
+    "R@": 1,
+    "rsum": 1,
+    "MedR": 1,
+    "MeanR": 1,
+}
 DECIMALS |= {STARTS: 1, "positives": 3, "negatives": 3, STEPS: 0, LEFT: 0, RSUM: 1}
 DECIMALS |= {TIME: 1, MEMORY: 0}
 CONTROLS = ("random", "constant", "perfect")

@@ -6,7 +6,7 @@ from html import escape
 from types import MappingProxyType
 
 from crossmodal.config.published_numbers import Place
-from crossmodal.config.table import Table
+from crossmodal.config.table import Table, metric_of
 from crossmodal.learning.plateau import STEPS
 from crossmodal.reporting.costs import MEMORY, TIME
 from crossmodal.reporting.estimates import comparable, difference, holm
@@ -75,7 +75,7 @@ def grids(table: Table, rows: list[Row]) -> dict[str, list[list[str]]]:
 
 def _rank(rows: list[Row], direction: str, metric: str) -> list[Row]:
     """Experiments, the best first; the other rows below, in their order."""
-    sign = 1 if metric in LOWER_IS_BETTER else -1
+    sign = 1 if metric_of(metric) in LOWER_IS_BETTER else -1
 
     def place(row: Row) -> float:
         cell = row.cells.get((direction, metric))
@@ -123,7 +123,7 @@ def best(rows: list[Row], place: Place) -> set[str]:
         cell = row.cells.get(place)
         if row.compared and cell and cell.reproduced is not None and place[1] not in UNRANKED:
             by_test.setdefault(row.test, {})[row.experiment] = cell
-    lower = place[1] in LOWER_IS_BETTER
+    lower = metric_of(place[1]) in LOWER_IS_BETTER
     columns = (cells for cells in by_test.values() if len(cells) > 1)
     return {name for cells in columns for name in _untold(cells, lower)}
 

@@ -3,15 +3,15 @@
 from dataclasses import replace
 from pathlib import Path
 
-from crossmodal.config.table import column
+from crossmodal.config.table import OWN, POSTERIORS, column
 from crossmodal.io.files import write_csv, write_text
 from crossmodal.reporting.chance import chance
-from crossmodal.reporting.item_draws import Draws, by_posteriors, item_draws
+from crossmodal.reporting.item_draws import Draws, in_columns, item_draws
 from crossmodal.reporting.latex import to_latex
 from crossmodal.reporting.notes import data_remarks, notes
 from crossmodal.reporting.query_values import SUFFIX, read_query_values
 from crossmodal.reporting.rows import make_rows
-from crossmodal.reporting.run_metrics import RunMetrics, Runs, read_metrics
+from crossmodal.reporting.run_metrics import Directions, RunMetrics, Runs, read_metrics
 from crossmodal.reporting.tables import COLUMNS, to_csv, to_markdown
 from crossmodal.workflow.records import verified
 from crossmodal.workflow.report_specs import TabulateSpec
@@ -24,8 +24,9 @@ def tabulate(spec: TabulateSpec, output: Path, numbers: Path, paths: list[Path])
         spec: The table and the experiments that it shows, as in params.yaml.
         output: Path of the Markdown file; its stem is the table's name.
         numbers: Path of the CSV.
-        paths: Metrics of all other runs: <experiment>/seed<n>.json, in a folder `posteriors` those
-            by class posteriors. Errors over test items are of the values per query beside them.
+        paths: Metrics of all runs: <experiment>/seed<n>.json, in a folder `posteriors` those by
+            class posteriors, in `qrels/<table>/<name>` those by qrels. Errors over test items are
+            of the values per query beside them.
 
     Raises:
         CrossmodalError: If a published row that is asked for does not exist.
@@ -61,29 +62,41 @@ def _missing(failed: dict[str, str]) -> list[str]:
 
 
 def _runs(paths: list[Path]) -> Runs:
-    """Return the metrics of each experiment's runs; those by posteriors are further columns."""
+    """Return the metrics of each experiment's runs; those by others are further columns."""
     by_seed: dict[str, dict[str, RunMetrics]] = {}
-    for path in sorted(paths, key=_by_posteriors):
-        run = read_metrics(path)
-        if not _by_posteriors(path):
+    for path in sorted(paths, key=_is_further):
+        run, by = read_metrics(path), _by(path)
+        if by == OWN:
             by_seed.setdefault(path.parent.name, {})[path.stem] = run
             continue
-        own = by_seed[path.parent.name][path.stem]["test"]
-        for direction, metrics in run["test"].items():
-            own[direction] |= {column(name, "posteriors"): v for name, v in metrics.items()}
+        own = by_seed[path.parent.name][path.stem]
+        _add(own["test"], run["test"], by)
+        for scorer, metrics in run.get("controls", {}).items():
+            _add(own["controls"][scorer], metrics, by)
     return {name: list(runs.values()) for name, runs in by_seed.items()}
+
+
+def _add(own: Directions, further: Directions, by: str) -> None:
+    for direction, metrics in further.items():
+        own[direction] |= {column(name, by): value for name, value in metrics.items()}
 
 
 def _draws(queries: dict[Path, Path]) -> dict[str, dict[int, Draws]]:
     """Return bootstrap draws by experiment and seed, of all readouts that have values per query."""
     drawn = item_draws({path: read_query_values(own) for path, own in queries.items()})
     draws: dict[str, dict[int, Draws]] = {}
-    for path in sorted(drawn, key=_by_posteriors):
+    for path in sorted(drawn, key=_is_further):
         seeds = draws.setdefault(path.parent.name, {})
-        own = by_posteriors(drawn[path]) if _by_posteriors(path) else drawn[path]
+        own = in_columns(drawn[path], _by(path))
         seeds.setdefault(int(path.stem.removeprefix("seed")), {}).update(own)
     return draws
 
 
-def _by_posteriors(path: Path) -> bool:
-    return path.parts[-3] == "posteriors"
+def _by(path: Path) -> str:
+    """Return by what the metrics of a run are: their own, class posteriors, or qrels."""
+    *_, folder, _, name, _, _ = ("", "", *path.parts)
+    return name if folder == "qrels" or name == POSTERIORS else OWN
+
+
+def _is_further(path: Path) -> bool:
+    return _by(path) != OWN

@@ -1,5 +1,6 @@
 """Jobs up to embeddings: the files of each, and all that it depends on."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
@@ -33,6 +34,7 @@ class Wildcards(Protocol):
         seed: Of a run.
         table: Key of `tables`.
         drawing: Figure in `results/figures/`, without its suffix.
+        qrels: Name of qrels.
     """
 
     dataset: str
@@ -43,6 +45,7 @@ class Wildcards(Protocol):
     seed: str
     table: str
     drawing: str
+    qrels: str
 
 
 class FitJobs:
@@ -89,8 +92,9 @@ class FitJobs:
         ]
 
     def all_prepared_files(self, wildcards: Wildcards) -> list[str]:
-        """Return the prepared files of the suite."""
-        return [f"data/prepared/{dataset}/{file}" for dataset in self.datasets() for file in FILES]
+        """Return the prepared files of the suite, and the published qrels that it shows."""
+        items = [f"data/prepared/{dataset}/{file}" for dataset in self.datasets() for file in FILES]
+        return [*items, *dict.fromkeys(self._published_qrels())]
 
     def prepare(self, wildcards: Wildcards) -> str:
         """Return the specification of preparing: options, and the user's own files."""
@@ -98,6 +102,17 @@ class FitJobs:
         # as inputs of the rule, many files of a user would fill records and logs
         files = own_files.content(self.params.dataset_of(wildcards.dataset).files())
         return job_spec("prepare", PrepareSpec(**entry, files=files), f"datasets.{entry['plugin']}")
+
+    def judged_files(self, wildcards: Wildcards) -> list[str]:
+        """Return the published files that qrels are read from."""
+        folder = self._raw_folder(wildcards.dataset)
+        files = self.params.dataset_of(wildcards.dataset).qrels.get(wildcards.qrels, ())
+        return [f"{folder}/{file}" for file in files]
+
+    def judge(self, wildcards: Wildcards) -> str:
+        """Return the specification of published qrels: the dataset and its options."""
+        entry = self.params.plugin("datasets", wildcards.dataset)
+        return job_spec("judge", PrepareSpec(**entry), f"datasets.{entry['plugin']}")
 
     # extract
 
@@ -210,6 +225,13 @@ class FitJobs:
     def _raw_files(self, dataset: str) -> list[str]:
         sources = self.params.dataset_of(dataset).sources
         return [f"{self._raw_folder(dataset)}/{source.file}" for source in sources]
+
+    def _published_qrels(self) -> Iterator[str]:
+        for table in self.suite:
+            for source in self.params.tables[table].qrels.values():
+                if not source.endswith(".csv"):
+                    for experiment in self.params.shown_in(table):
+                        yield from self._prepared(experiment, f"qrels/{source}.csv")
 
     def _prepared(self, experiment: str, *files: str) -> list[str]:
         return [f"data/prepared/{self._experiment(experiment).dataset}/{file}" for file in files]

@@ -15,7 +15,7 @@ from crossmodal.workflow.report_specs import (
 )
 from crossmodal.workflow.specs import EvaluateSpec, Spec
 
-POSTERIORS = "results/posteriors"
+POSTERIORS, QRELS = "results/posteriors", "results/qrels"
 RUNS = {"cross-modal": "results/runs", "intra-modal": "results/intra_modal"}  # by kind of retrieval
 CURVES = ("learning", "precision_scope")
 
@@ -34,6 +34,21 @@ class Jobs(FitJobs):
     def evaluate_intra_modal(self, wildcards: Wildcards) -> str:
         """Return the specification of metrics: the fit whose embeddings they are of."""
         return self._scored("evaluate_intra_modal", wildcards)
+
+    def evaluate_qrels(self, wildcards: Wildcards) -> str:
+        """Return the specification of metrics: the fit whose embeddings they are of."""
+        return self._scored("evaluate_qrels", wildcards)
+
+    def qrels(self, wildcards: Wildcards) -> str:
+        """Return the qrels of a table: the user's own file, or what the dataset has."""
+        source = self.params.tables[wildcards.table].qrels[wildcards.qrels]
+        if source.endswith(".csv"):
+            return source
+        return self._prepared(wildcards.experiment, f"qrels/{source}.csv")[0]
+
+    def judged_items(self, wildcards: Wildcards) -> list[str]:
+        """Return the files that state which items and captions an experiment's dataset has."""
+        return self._prepared(wildcards.experiment, "items.csv", "captions.csv")
 
     def shown_files(self, wildcards: Wildcards) -> list[str]:
         """Return the texts and media of an experiment's dataset, for a page of examples."""
@@ -74,6 +89,8 @@ class Jobs(FitJobs):
         runs = self.runs_of(table.experiments, RUNS[table.retrieval])
         if "posteriors" in table.readout:
             runs += self.runs_of(table.experiments, POSTERIORS)
+        for name in table.qrels:
+            runs += self.runs_of(table.experiments, f"{QRELS}/{wildcards.table}/{name}")
         return runs
 
     def table_queries(self, wildcards: Wildcards) -> list[str]:
