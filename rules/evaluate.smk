@@ -162,7 +162,9 @@ rule tabulate:
         runs=JOBS.table_runs,
         queries=JOBS.table_queries,
         figures=JOBS.table_figures,
-        published=local(seen(PACKAGE / "published/retrieval.csv")),
+        published=[
+            local(seen(PACKAGE / "published" / name)) for name in ("retrieval.csv", "external.csv")
+        ],
     output:
         page=table("results/tables/{table}.md", "page"),
         numbers=table("results/tables/{table}.csv", "numbers"),

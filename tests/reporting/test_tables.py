@@ -467,6 +467,22 @@ def test_a_cited_row_has_published_numbers_and_no_others(two):
         assert column(found, direction, "seeds")["CCA, cited"] == ""
 
 
+def test_systems_of_today_stand_last_without_a_number_of_ours(two):
+    table, _ = two
+    today = table.model_copy(update={"external": "Flickr30K", "metrics": ["R@1"]})
+    experiments = {name: make_experiment(name) for name in ("cca", "sam")}
+    runs = {name: [make_run(0.25)] for name in experiments}
+    rows = make_rows(today, experiments, runs)
+    labels = [row.label for row in rows]
+    assert labels[-4] == "(perfect scores)"
+    assert labels[-3] == "(today: CLIP ViT-B/32, zero-shot)"
+    found = parse(to_markdown(today, rows))
+    for direction, value in {"image-to-text": "78.9", "text-to-image": "58.8"}.items():
+        assert column(found, direction, "R@1 published")[labels[-3]] == value
+        assert column(found, direction, "R@1 reproduced")[labels[-3]] == ""
+    assert not any(row.compared for row in rows[-3:])
+
+
 def ranked(metric, values):
     """Labels of a ranked table by direction; `values` are those of both, by label."""
     runs = {}

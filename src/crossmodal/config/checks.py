@@ -5,6 +5,7 @@ from typing import Any, get_args
 
 from crossmodal.config import plugins
 from crossmodal.config.experiment import Experiment
+from crossmodal.config.external_numbers import external_numbers
 from crossmodal.config.facts import Facts
 from crossmodal.config.grids import combinations
 from crossmodal.config.published_numbers import Published, papers, published_numbers
@@ -72,6 +73,8 @@ class Checks:
             member(paper, papers(), f"{where}.papers")
         for source in table.cited.rows().values() if table.cited else ():
             _check_published(source, f"{where}.cited")
+        if table.external:
+            member(table.external, external_numbers(), f"{where}.external")
         for name in table.qrels.values():
             if not name.endswith(".csv"):
                 self._check_qrels(f"{where}.relevance", name, table)

@@ -141,6 +141,11 @@ class Table(Strict):
     similarity: Names = Field([], description="Experiments whose matrix of scores is drawn.")
     margins: Names = Field([], description="Experiments whose margins by epoch are drawn.")
     cited: Cited | None = Field(None, description="Published rows that nothing here reproduces.")
+    external: str | None = Field(
+        None,
+        description="A dataset of published/external.csv, whose systems of today stand below all "
+        "rows, as others measured them.",
+    )
 
     def drawn(self, name: str, named: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
         """Return the figures below the table: files in results/figures/, and captions.

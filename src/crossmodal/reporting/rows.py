@@ -7,6 +7,7 @@ from statistics import mean, stdev
 from types import MappingProxyType
 
 from crossmodal.config.experiment import Experiment
+from crossmodal.config.external_numbers import external_numbers
 from crossmodal.config.published_numbers import (
     STARTS,
     Number,
@@ -143,7 +144,7 @@ def make_rows(
     deterministic: Collection[str] = (),
     draws: Mapping[str, dict[int, Draws]] = MappingProxyType({}),
 ) -> list[Row]:
-    """Return the rows of a table: experiments, citations, then controls of each protocol.
+    """Return the rows of a table: experiments, citations, controls, and systems of today.
 
     Args:
         table: What the table shows.
@@ -177,7 +178,7 @@ def make_rows(
     rows = [row if row.cells else _empty(row, rows, experiments) for row in rows]
     cited = table.cited.rows() if table.cited else {}
     rows += [_cite(table, *row) for row in cited.items()]
-    return [*rows, *_bounds(table, controls)]
+    return [*rows, *_bounds(table, controls), *_external(table)]
 
 
 def _estimate(
@@ -198,6 +199,18 @@ def _bounds(table: Table, controls: dict[tuple[str, ...], list[RunMetrics]]) -> 
             label = ", ".join([f"{scorer} scores", *compress(protocol, differ)])
             cells = _cells(table, {}, [run["controls"][scorer] for run in runs])
             yield Row("", f"({label})", protocol[0], cells)
+
+
+def _external(table: Table) -> Iterator[Row]:
+    """Yield rows of systems that others measured, in parentheses as all that is not compared."""
+    for system, numbers in external_numbers().get(table.external or "", {}).items():
+        cells = {
+            (direction, metric): Cell(metric, number.value, [], number.note)
+            for (direction, metric), number in numbers.items()
+            if metric in table.columns
+        }
+        if cells:
+            yield Row("", f"(today: {system})", table.external or "", cells)
 
 
 def _empty(row: Row, rows: list[Row], experiments: dict[str, Experiment]) -> Row:

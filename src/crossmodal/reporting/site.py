@@ -7,6 +7,7 @@ from html import escape
 from pathlib import Path
 from statistics import mean
 
+from crossmodal.config.table import metric_of
 from crossmodal.errors import CrossmodalError
 from crossmodal.reporting.costs import costs
 from crossmodal.reporting.rows import decimals_of
@@ -32,7 +33,7 @@ def number_rows(table: str, rows: Iterable[dict[str, str]]) -> list[dict[str, ob
             **{name: row[name] for name in ("experiment", "row", "dataset", "direction", "metric")},
             **{name: float(row[name]) if row[name] else None for name in NUMBERS},
             "table": table,
-            "lower": row["metric"] in LOWER_IS_BETTER,
+            "lower": metric_of(row["metric"]) in LOWER_IS_BETTER,
             "decimals": decimals_of(row["metric"]),
         }
         for row in rows
