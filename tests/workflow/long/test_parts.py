@@ -11,8 +11,11 @@ PARTS = "features/scenes/activations.parts"
 PART = re.compile(rf"^    output: {PARTS}/(\d-of-2\.zip)$", re.MULTILINE)
 
 
-def names(folder, pattern):
-    return [path.name.removesuffix(".work") for path in folder.glob(pattern)]
+def progress(folder):
+    """Parts that are there, and others that were begun; one that is about to end is in neither."""
+    there = {path.name for path in folder.glob(f"{PARTS}/*.zip")}
+    begun = {path.stem for path in folder.glob(f".checkpoints/{PARTS}/*.work")}
+    return sorted(there - begun), sorted(begun - there)
 
 
 def set_jobs(project, **jobs):
@@ -28,15 +31,9 @@ def extracted(project):
 
 def test_a_killed_part_alone_runs_again_to_the_bytes_of_one_job(fresh):
     set_jobs(fresh, activations=2, bow=3)
-    kill_when(
-        fresh,
-        lambda folder: (
-            len(names(folder, f"{PARTS}/*.zip")) == 1
-            and len(names(folder, f".checkpoints/{PARTS}/*.work")) == 1
-        ),
-        *(*SNAKEMAKE, "--", TARGETS[0]),
-    )
-    unfinished = names(fresh.folder, f".checkpoints/{PARTS}/*.work")
+    one_each = lambda folder: [*map(len, progress(folder))] == [1, 1]  # noqa: E731
+    kill_when(fresh, one_each, *SNAKEMAKE, TARGETS[0])
+    _, unfinished = progress(fresh.folder)
     assert not (fresh.folder / TARGETS[0]).exists()
     output = fresh.run(TARGETS[0])
     assert PART.findall(output) == unfinished
