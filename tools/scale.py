@@ -43,9 +43,13 @@ Written by `python tools/scale.py`.
 In the order in which one would meet it:
 
 1. **One `media.zip`**: {media:.0f} TB in one file. Shards of at most 1 GB each would let each part verify and stage its own alone; verification would then take {once:.0f} processor hours, not {verified:,.0f}.
+
 2. **Items in memory**: each job holds all items and captions as objects, {held:.0f} GB. A table that is read in slices would need no more than a slice.
+
 3. **Features in memory**: a fit holds the features of its training split, {training:.1f} TB. It would have to read batches from the file, as it does with image files.
+
 4. **One machine for a fit**: `torchrun` starts processes on one node.
+
 5. **Near duplicates and search**: both compare all pairs; [search](search.md) has an approximate index for millions.
 
 With 10 million pairs, a tenth of each number but of the parts, items take {tenth_held:.0f} GB and the features of a fit {tenth_training:.0f} GB: one large machine does without any of this.
