@@ -1,3 +1,4 @@
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -380,6 +381,14 @@ def test_curve_has_similarities_of_validation_items(captioned, pipeline):
     assert row["positives"] == pytest.approx(scores[own].mean(), rel=1e-5)
     assert row["negatives"] == pytest.approx(scores[~own].mean(), rel=1e-5)
     assert row["validation"] == selection_score(method, validation)
+
+
+def test_validation_score_needs_no_labels(captioned):
+    train, validation, run = captioned(0), captioned(1), Run(seed=0)
+    labelled = replace(validation, labels=np.eye(len(validation.items), dtype=bool))
+    method = MultimodalEmbedding(**OPTIONS | {"epochs": 1})
+    method.fit(train, labelled, run)
+    assert run.curve[0]["validation"] == selection_score(method, labelled)
 
 
 @pytest.mark.parametrize(("loss", "rate"), [("sum", 0.1), ("max", 0.1), ("sum-max", None)])

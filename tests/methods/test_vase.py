@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -332,6 +333,12 @@ def test_log_mean_cosines_of_pairs_and_others(split):
     found = method.log()
     assert found["positives"] == pytest.approx(np.diag(scores).mean(), abs=1e-5)
     assert found["negatives"] == pytest.approx((scores.sum() - np.trace(scores)) / 6, abs=1e-5)
+
+
+def test_validation_score_needs_no_labels(split):
+    labelled = replace(split, labels=np.eye(len(split.items), dtype=bool))
+    method = ready(labelled)
+    assert method.validate(labelled) == {"validation": selection_score(method, labelled)}
 
 
 @pytest.mark.parametrize(("cycle_weight", "texts"), [(0.0, False), (0.05, True)])
