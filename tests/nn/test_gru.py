@@ -4,6 +4,7 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import pack_sequence
 
+from crossmodal.nn import gru as module
 from crossmodal.nn.gru import backward_order, gru_states
 
 WIDTH, DIMS = 5, 4
@@ -69,6 +70,28 @@ def test_states_and_gradients_are_those_of_pytorch(gru, sequences):
         found.append([states, *torch.autograd.grad((states * weights).sum(), trained)])
     for ours, theirs in zip(*found, strict=True):
         torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("by_mkl", [False, True])
+def test_either_library_gives_the_states_and_gradients(gru, sequences, monkeypatch, by_mkl):
+    expected = [
+        run(gru, sequences),
+        *torch.autograd.grad(run(gru, sequences).sum(), gru.parameters()),
+    ]
+    monkeypatch.setattr(module, "_mkl_is_faster", lambda: by_mkl)
+    single = [x.float() for x in sequences]
+    states = run(gru.float(), single)
+    for ours, wanted in zip(
+        [states, *torch.autograd.grad(states.sum(), gru.parameters())], expected, strict=True
+    ):
+        torch.testing.assert_close(ours, wanted.float(), rtol=1e-4, atol=1e-5)
+
+
+def test_portable_products_are_onednns(monkeypatch):
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX2")
+    module._mkl_is_faster.cache_clear()
+    assert not module._mkl_is_faster()
+    module._mkl_is_faster.cache_clear()
 
 
 def test_gradients_are_those_of_finite_differences():

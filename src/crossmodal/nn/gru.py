@@ -10,10 +10,13 @@ step; here each is one product over all steps.
 
 # kept since the GRU is most of a caption pipeline's step on a CPU: see benchmarks/training.py
 
+from functools import cache
+from pathlib import Path
+
 import torch
 from torch.autograd.function import once_differentiable
 
-from crossmodal.nn.onednn import product
+from crossmodal.nn import onednn
 from crossmodal.nn.typed import Context
 
 
@@ -37,6 +40,11 @@ def gru_states(
     return _States.apply(inputs, rows, sizes, weight, bias)
 
 
+def product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """Return a b^T (m, n) of a (m, k) and b (n, k), without a gradient; see `onednn.product`."""
+    return a @ b.T if _mkl_is_faster() else onednn.product(a, b)
+
+
 def backward_order(sizes: list[int]) -> torch.Tensor:
     """Order the rows of a packed sequence from the last step of each sequence to its first.
 
@@ -51,6 +59,18 @@ def backward_order(sizes: list[int]) -> torch.Tensor:
     inside = counts[:, None] > torch.arange(sizes[0])  # (steps, sequences)
     mirrored = inside.sum(0) - 1 - torch.arange(len(sizes))[:, None]
     return (starts[mirrored] + torch.arange(sizes[0]))[inside]
+
+
+@cache
+def _mkl_is_faster() -> bool:
+    """Return whether MKL takes less time for the small products of a step.
+
+    With AVX-512 on Intel's processors it does; `portable` allows none of them AVX-512.
+    """
+    if torch.backends.cpu.get_cpu_capability() != "AVX512":
+        return False
+    facts = Path("/proc/cpuinfo")
+    return facts.exists() and "GenuineIntel" in facts.read_text()
 
 
 class _States(torch.autograd.Function):
