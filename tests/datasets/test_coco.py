@@ -76,3 +76,36 @@ def test_a_split_file_with_too_few_images_is_refused(coco, failure):
 def test_the_declared_sizes_are_the_published_ones():
     counts = plugins.make("datasets", "coco", {}, "datasets.coco").counts()
     assert counts == {"train": 82_783, "validation": 1000, "test": 1000}
+
+
+def test_all_test_images_are_kept_where_asked(coco, monkeypatch):
+    monkeypatch.setattr("crossmodal.datasets.coco.WHOLE_TEST", 32)
+    dataset = coco.prepare(whole_test=True)
+    listed = {Path(e["filename"]).stem for e in entries(coco.raw) if e["split"] == "test"}
+    assert {item.id for item in dataset.split("test")} == listed
+    assert len(dataset.split("validation")) == coco.sizes["validation"]
+
+
+def test_plausible_matches_become_judgements_both_ways(coco):
+    method = plugins.make("datasets", "coco", {"whole_test": True}, "datasets.coco")
+    first, second = [e for e in entries(coco.raw) if e["split"] == "test"][:2]
+    caption = second["sentences"][3]["sentid"]
+    ways = {"image_to_caption": {first["cocoid"]: [caption]}}
+    ways |= {"caption_to_image": {caption: [first["cocoid"], second["cocoid"]]}}
+    for way, answers in ways.items():
+        (coco.raw / f"pm_{way}.json").write_text(json.dumps(answers))
+    images = [Path(entry["filename"]).stem for entry in (first, second)]
+    text = f"{images[1]}#3"
+    found = [(j.query, j.document, j.grade) for j in method.judge("plausible", coco.raw)]
+    assert found == [(images[0], text, 1.0), (text, images[0], 1.0), (text, images[1], 1.0)]
+
+
+def test_qrels_belong_to_all_test_images():
+    few, every = (
+        plugins.make("datasets", "coco", {"whole_test": whole}, "datasets.coco")
+        for whole in (False, True)
+    )
+    assert not few.qrels
+    assert [*every.qrels] == ["eccv", "cxc", "plausible"]
+    assert few.sources == every.sources
+    assert len(type(every).sources) == len(every.sources) + 2

@@ -59,9 +59,43 @@ def read_images(raw: Path, name: str) -> list[Image]:
         entries = json.loads(text, object_hook=_slim)["images"]
         return [_image(entry, where) for entry in entries if entry["split"] in SPLITS]
     except (ValueError, LookupError, TypeError, AttributeError) as error:
-        raise CrossmodalError(
-            f"{where}: not a split file ({type(error).__name__}: {error}); download it again"
-        ) from error
+        raise _other(raw, name, error) from error
+
+
+def read_ids(raw: Path, name: str) -> tuple[dict[int, str], dict[int, str]]:
+    """Return the ids that `write` gives test images, and their captions, by those of COCO.
+
+    Args:
+        raw: Folder that holds ARCHIVE.
+        name: JSON file in it.
+
+    Raises:
+        CrossmodalError: If the file is not as published.
+    """
+    images, captions = {}, {}
+    with Archive(raw / ARCHIVE) as archive:
+        text = archive.text(name)
+    try:
+        for entry in json.loads(text, object_hook=lambda value: value.get("sentid", value))[
+            "images"
+        ]:
+            if entry["split"] == "test":
+                item = images[int(entry["cocoid"])] = Path(entry["filename"]).stem
+                for number, id in enumerate(entry["sentences"][:CAPTIONS_PER_IMAGE]):
+                    captions[int(id)] = f"{item}#{number}"
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise _other(raw, name, error) from error
+    return images, captions
+
+
+def _other(raw: Path, name: str, error: Exception) -> CrossmodalError:
+    reason = f"not a split file ({type(error).__name__}: {error}); download it again"
+    return CrossmodalError(f"{raw / ARCHIVE}: {name}: {reason}")
+
+
+def _numbered(value: JsonObject) -> object:
+    """Return a sentence as its id alone."""
+    return value.get("sentid", value)
 
 
 def _slim(value: JsonObject) -> object:
