@@ -6,6 +6,8 @@ import torch
 from torch.nn.functional import conv2d, normalize
 
 from crossmodal.data.split import Split, View
+from crossmodal.errors import CrossmodalError
+from crossmodal.io.bundles import write_bundle
 from crossmodal.learning.method import Run
 from crossmodal.learning.selection import selection_score
 from crossmodal.methods.matchmap import Matchmap
@@ -237,3 +239,68 @@ def test_padding_to_the_longest_clip(split):
     np.testing.assert_array_equal((~np.isnan(clips[:, :, 0])).sum(1), valid)
     one = View(split.views["speech"].features.take(np.array([4])), OWNERS[:1], ["4"], {})
     np.testing.assert_allclose(method.embed("speech", one)[0], clips[4, :4], atol=1e-5)
+
+
+def with_initial(split, path, **options):
+    """A method that begins with a file, before any step."""
+    method = Matchmap(**SMALL | {"initial_weights": path.name} | options)
+    method.run = Run(seed=1, weights=path)
+    method.network = method.build(split.views)
+    return method
+
+
+def test_training_begins_with_a_files_weights(split, tmp_path):
+    path = tmp_path / "fitted.safetensors"
+    other = placed(Matchmap(**SMALL), split)
+    write_bundle(path, other.network.state_dict(), {}, {})
+    method = with_initial(split, path)
+    assert method.weights == "fitted.safetensors"
+    for name, value in other.network.state_dict().items():
+        assert torch.equal(method.network.state_dict()[name], value)
+
+
+def test_initial_weights_are_the_image_networks_too(rng, tmp_path):
+    files = make_split(image_files(rng, 2), noise(rng, [20, 30]), np.arange(2))
+    path = tmp_path / "org--name.safetensors"
+    other = Matchmap(**SMALL | FILES)
+    network = other.build(files.views)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.add_(1)
+    write_bundle(path, network.state_dict(), {}, {})
+    found = with_initial(files, path, **FILES).network.state_dict()
+    assert any(name.startswith("trunk.") for name in found)
+    assert all(torch.equal(found[name], value) for name, value in network.state_dict().items())
+
+
+def test_weights_of_another_network_are_refused(split, tmp_path):
+    path = tmp_path / "other.safetensors"
+    own = placed(Matchmap(**SMALL), split).network.state_dict()
+    first, second = [name for name, value in own.items() if value.ndim > 1][:2]
+    state = own | {first: own[first].flatten(), "stranger": torch.zeros(1)}
+    del state[second]
+    write_bundle(path, state, {}, {})
+    with pytest.raises(CrossmodalError, match=r"other\.safetensors: has ") as caught:
+        with_initial(split, path)
+    assert all(name in str(caught.value) for name in (first, second, "stranger"))
+
+
+def test_a_fit_from_a_file_differs_and_is_restored_without_it(split, tmp_path):
+    path = tmp_path / "fitted.safetensors"
+    write_bundle(path, placed(Matchmap(**SMALL), split).network.state_dict(), {}, {})
+    short = {"epochs": 1, "batch": 4, "decay_every": 1}
+    plain = Matchmap(**SMALL | short)
+    begun = Matchmap(**SMALL | short | {"initial_weights": path.name})
+    plain.fit(split, split, Run(seed=1))
+    begun.fit(split, split, Run(seed=1, weights=path))
+    assert any((plain.state()[name] != value).any() for name, value in begun.state().items())
+    restored = Matchmap(**SMALL | short | {"initial_weights": path.name})
+    restored.restore(begun.state(), split.views)
+    for mine, theirs in zip(embedded(restored, split), embedded(begun, split), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def test_initial_weights_leave_no_choice_of_the_images():
+    options = SMALL | FILES | {"image_weights": "imagenet", "initial_weights": "a.safetensors"}
+    with pytest.raises(ValueError, match="initial_weights: have the image network's, too"):
+        Matchmap(**options)

@@ -8,6 +8,7 @@ of unit length is the global model of Harwath et al., NIPS 2016, and of Harwath 
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Literal, Self
 
 import numpy as np
@@ -41,6 +42,7 @@ from crossmodal.nn.matchmap_similarity import (
 from crossmodal.nn.sequences import Sequences
 from crossmodal.nn.speech import SpeechSteps
 from crossmodal.pretrained import backbones
+from crossmodal.pretrained.weights import Bundle, load_network
 from crossmodal.training.gradient import GradientMethod
 from crossmodal.training.image_encoder import ImageFiles, ImageRows
 from crossmodal.training.pairs import Batch
@@ -65,6 +67,12 @@ class Matchmap(GradientMethod[Batch]):
             description="Scaling of image features, fitted on the training split: 'raw' none, "
             "'zscore' z-scores of each channel and position; 'raw' for image files.",
         )
+        initial_weights: Bundle | None = Field(
+            None,
+            description="A file in data/raw/weights/, or ORG--NAME.safetensors of the Hugging Face "
+            "hub, with all tensors of the network under this method's names, such as a model that "
+            "was fitted elsewhere; training begins with them. image_weights is 'random' then.",
+        )
         image_kernel: Literal[1, 3] = Field(
             description="Side of the convolution over the image's positions."
         )
@@ -80,6 +88,10 @@ class Matchmap(GradientMethod[Batch]):
         def _check(self) -> Self:
             if self.unit_speech and self.similarity != "sisa":
                 raise ValueError("unit_speech: only with similarity sisa; set it to false")
+            if self.initial_weights and self.image_network and self.image_weights != "random":
+                raise ValueError(
+                    "initial_weights: have the image network's, too; set image_weights to random"
+                )
             if self.image_network and self.scaling != "raw":
                 raise ValueError("scaling: image files have no features to scale; set it to raw")
             if self.image_network and not backbones.network(self.image_network).maps_width:
@@ -98,7 +110,8 @@ class Matchmap(GradientMethod[Batch]):
         self.images = image_encoder(self.options, mirrors=False)  # as in the released code
         self.speech: ClipEncoder[Steps] = ClipEncoder(self.options)
         self.takes = shapes_taken(self.options, ("maps", "vector"))
-        self.weights, self.threads = self.images.weights, self.images.threads
+        self.weights = self.options.initial_weights or self.images.weights
+        self.threads = self.images.threads
 
     @property
     def schedule(self) -> Schedule:
@@ -115,7 +128,8 @@ class Matchmap(GradientMethod[Batch]):
         self.scaler: ScalingLayer | None = None
         parts: dict[str, nn.Module] = {"speech": speech}
         if isinstance(self.images, ImageFiles):
-            parts["trunk"] = self.images.build(backbones.Maps, self.run)
+            run = replace(self.run, weights=None) if o.initial_weights else self.run
+            parts["trunk"] = self.images.build(backbones.Maps, run)
             self.images.learn(True)
             channels = self.images.facts.maps_width
         else:
@@ -125,7 +139,10 @@ class Matchmap(GradientMethod[Batch]):
         parts["image"] = self.convolution = MapConvolution(
             channels, speech.channels, o.image_kernel
         )
-        return nn.ModuleDict(parts)
+        network = nn.ModuleDict(parts)
+        if o.initial_weights and self.run.weights:
+            load_network(network, self.run.weights)
+        return network
 
     def optimizer(self) -> torch.optim.Optimizer:
         """Make the optimiser of all parameters, with the released code's weight decay."""
