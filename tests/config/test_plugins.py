@@ -156,9 +156,9 @@ def test_a_whole_number_is_a_number(toy):
 
 
 def test_a_plugin_without_options_takes_none():
-    assert plugins.make("datasets", "coco", {}, "datasets.coco")
-    with pytest.raises(CrossmodalError, match=r"coco\.size: unknown key; allowed here: no key"):
-        plugins.make("datasets", "coco", {"size": 3}, "datasets.coco")
+    assert plugins.make("datasets", "flickr30k", {}, "datasets.flickr30k")
+    with pytest.raises(CrossmodalError, match=r"30k\.size: unknown key; allowed here: no key"):
+        plugins.make("datasets", "flickr30k", {"size": 3}, "datasets.flickr30k")
 
 
 METHOD = '''"""Mine."""
