@@ -88,11 +88,11 @@ rule evaluate_qrels:
         **REQUESTS.of("evaluate", "experiment"),
     params:
         spec=JOBS.evaluate_qrels,
-        dataset=JOBS.dataset,
+        dataset=folder_of("dataset"),
     shell:
         "python -m crossmodal evaluate_qrels {params.spec:q} {output.metrics:q}"
         " --embeddings {input.embeddings:q} --qrels {input.qrels:q} --seed {wildcards.seed:q}"
-        " --dataset data/prepared/{params.dataset:q} 2>&1 | tee {log:q}"
+        " --dataset {params.dataset:q} 2>&1 | tee {log:q}"
 
 
 rule show_examples:

@@ -31,7 +31,7 @@ rule prepare:
 
 rule judge:
     input:
-        ancient(JOBS.judged_files),
+        raw=ancient(JOBS.judged_files),
     output:
         "data/prepared/{dataset}/qrels/{qrels}.csv",
     log:
@@ -42,6 +42,6 @@ rule judge:
         **LIGHT,
     params:
         spec=JOBS.judge,
-        raw=JOBS.raw_folder,
+        raw=folder_of("raw"),
     shell:
         "python -m crossmodal judge {params.spec:q} {output:q} --raw {params.raw:q} 2>&1 | tee {log:q}"

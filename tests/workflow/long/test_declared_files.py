@@ -32,7 +32,8 @@ STAGED = "staged"
 PREFIXES = {f"{name}/": f"{STAGED}/{name}/" for name in ("data", "features", "models")}
 PREFIXES |= {f"{name}/": f"{STAGED}/{name}/" for name in ("embeddings", "results")}
 TARGETS = ("results/tables/all.md", "results/tables/claims.md", "results/site/index.html")
-NOT_RUN = {"download", "weights"}  # of published files, which the small data have not
+# of published files and qrels, which the small data have not
+NOT_RUN = {"download", "weights", "judge", "evaluate_qrels"}
 JOB = re.compile(r"^(?:local)?rule (\w+):\n((?:    .*\n)+)Shell command: (.*)$", re.MULTILINE)
 FIELD = re.compile(r"^    (input|output|log): (.*?)(?: \(check log .*)?$", re.MULTILINE)
 RULE = re.compile(r"^(?:use )?rule (?:\w+ as )?(\w+)(?: with)?:\n", re.MULTILINE)

@@ -31,8 +31,11 @@ def extracted(project):
 
 def test_a_killed_part_alone_runs_again_to_the_bytes_of_one_job(fresh):
     set_jobs(fresh, activations=2, bow=3)
-    one_each = lambda folder: [*map(len, progress(folder))] == [1, 1]  # noqa: E731
-    kill_when(fresh, one_each, *SNAKEMAKE, TARGETS[0])
+    kill_when(
+        fresh,
+        lambda folder: [*map(len, progress(folder))] == [1, 1],
+        *(*SNAKEMAKE, TARGETS[0]),
+    )
     _, unfinished = progress(fresh.folder)
     assert not (fresh.folder / TARGETS[0]).exists()
     output = fresh.run(TARGETS[0])
