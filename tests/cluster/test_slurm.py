@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.methods.test_multimodal_embedding import OPTIONS
 from tests.workflow.project import copied, new_project
 
 SUBMITTED = re.compile(r"has been submitted with SLURM jobid (\d+)")
+ARRAY = re.compile(r"SLURM job ID (\d+)")
 LOCAL = "merge"
 SNAKEMAKE = ("snakemake", "--profile", "profiles/slurm")
 PATIENCE = 3600  # seconds; each job starts Snakemake twice
@@ -28,6 +30,25 @@ class SlowSAM(SAM):
     def batches(self, epoch, rng):
         """After three seconds."""
         time.sleep(3)
+        return super().batches(epoch, rng)
+'''
+
+# for each process of a fit, a file
+NOTING = '''"""A multimodal embedding that notes its processes."""
+
+import os
+from pathlib import Path
+
+from crossmodal.methods.multimodal_embedding import MultimodalEmbedding
+
+
+class Noting(MultimodalEmbedding):
+    """Each of its processes writes a file."""
+
+    def batches(self, epoch, rng):
+        """After a note."""
+        rank, all_ranks = (os.environ[name] for name in ("RANK", "WORLD_SIZE"))
+        Path(f"process-{rank}-of-{all_ranks}-{os.getpid()}").touch()
         return super().batches(epoch, rng)
 '''
 
@@ -58,18 +79,58 @@ def partitions():
         yield
 
 
-def slurm_jobs(output):
-    """What Slurm knows of the jobs that were submitted."""
+def slurm_jobs(output, submitted=SUBMITTED):
+    """What Slurm knows of the jobs that were submitted, or of the tasks of arrays."""
     jobs = []
-    for number in SUBMITTED.findall(output):
+    for number in submitted.findall(output):
         command = ["scontrol", "show", "job", "--oneliner", number]
         answer = subprocess.run(command, capture_output=True, text=True, check=True)
-        jobs.append(dict(word.split("=", 1) for word in answer.stdout.split() if "=" in word))
+        for line in answer.stdout.splitlines():
+            jobs.append(dict(word.split("=", 1) for word in line.split() if "=" in word))
     return jobs
 
 
 def rule(job):
     return re.fullmatch(r"rule_(\w+?)(_wildcards_.*)?", job["Comment"])[1]
+
+
+@pytest.fixture(scope="module")
+def together(tmp_path_factory):
+    """A project with a fit on two GPUs, and the output of its submission."""
+    project = new_project(tmp_path_factory.mktemp("together"))
+    (project.folder / "src/crossmodal/methods/noting.py").write_text(NOTING)
+    params = project.params()
+    params["methods"]["noting"] = OPTIONS
+    params["features"]["tokens"] = {"min_count": 1, "fit_on": ["train"], "bos": True}
+    params["experiments"]["noting"] = params["experiments"]["sam"] | {
+        **{"method": "noting", "views": {"image": "fc7", "text": "tokens"}, "gpus": 2}
+    }
+    project.write_params(params)
+    model = "models/noting/seed0/model.safetensors"
+    return project, project.call(*SNAKEMAKE, model, timeout=PATIENCE)
+
+
+def test_a_fit_on_two_gpus_starts_once_with_two_processes(together):
+    project, output = together
+    (fit,) = (job for job in slurm_jobs(output) if rule(job) == "train")
+    assert (fit["NumTasks"], fit["TresPerJob"]) == ("1", "gres:gpu:2")
+    names = (path.name for path in project.folder.glob("process-*"))
+    assert sorted(name.rpartition("-")[0] for name in names) == ["process-0-of-2", "process-1-of-2"]
+
+
+def test_parts_of_a_feature_are_one_array(together):
+    project, _ = together
+    path = project.folder / "features/scenes/activations.h5"
+    whole, params = path.read_bytes(), project.params()
+    params["features"]["activations"]["jobs"] = 2
+    project.write_params(params)
+    target = "features/scenes/activations.h5"
+    output = project.call(*SNAKEMAKE, "--slurm-array-jobs=extract_part", target, timeout=PATIENCE)
+    tasks = slurm_jobs(output, ARRAY)
+    assert {job["JobState"] for job in tasks} == {"COMPLETED"}
+    assert {job["ArrayTaskId"] for job in tasks} == {"1", "2"}
+    assert len({job["ArrayJobId"] for job in tasks}) == 1
+    assert path.read_bytes() == whole
 
 
 @pytest.fixture(scope="module")
