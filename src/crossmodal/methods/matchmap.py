@@ -42,7 +42,8 @@ from crossmodal.nn.matchmap_similarity import (
 from crossmodal.nn.sequences import Sequences
 from crossmodal.nn.speech import SpeechSteps
 from crossmodal.pretrained import backbones
-from crossmodal.pretrained.weights import Bundle, load_network
+from crossmodal.pretrained.initial_weights import load_network
+from crossmodal.pretrained.weights import Bundle
 from crossmodal.training.gradient import GradientMethod
 from crossmodal.training.image_encoder import ImageFiles, ImageRows
 from crossmodal.training.pairs import Batch

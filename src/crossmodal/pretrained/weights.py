@@ -11,8 +11,8 @@ from typing import Annotated
 import torch
 from pydantic import Field
 
-from crossmodal.errors import CrossmodalError, listed
-from crossmodal.io.bundles import read_checkpoint, read_tensors, write_bundle
+from crossmodal.errors import CrossmodalError
+from crossmodal.io.bundles import read_checkpoint, write_bundle
 from crossmodal.io.hub import Model
 from crossmodal.io.wheels import WheelFile
 from crossmodal.pretrained.backbones import NETWORKS, Name, network
@@ -130,23 +130,6 @@ def convert(source: Path, destination: Path) -> None:
         CrossmodalError: If the file is not a state dict.
     """
     write_bundle(destination, read_checkpoint(source), {}, {})
-
-
-def load_network(network: torch.nn.Module, path: Path) -> None:
-    """Give a network all of its tensors from a file.
-
-    Raises:
-        CrossmodalError: If it is no safetensors file, or its names or shapes are others.
-    """
-    tensors, own = read_tensors(path), network.state_dict()
-    different = tensors.keys() ^ own.keys()
-    shapes = {name for name in own.keys() & tensors if own[name].shape != tensors[name].shape}
-    if different or shapes:
-        raise CrossmodalError(
-            f"{path}: has {len(tensors)} tensors, the network {len(own)}; these are in one alone, "
-            f"or have other shapes: {listed(sorted(different | shapes))}; rename or convert them"
-        )
-    network.load_state_dict(tensors)
 
 
 def renamed(name: Name, state: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
