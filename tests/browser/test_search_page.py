@@ -1,5 +1,6 @@
 """The page that searches, in a real browser, with small models on a folder of hostile names."""
 
+import shutil
 import threading
 import time
 from contextlib import contextmanager
@@ -107,6 +108,24 @@ def test_the_page_begins_with_what_is_searched(page, site):
     expected = site.searchers[0].search_like("text", sample[0].id, "text")
     page.wait_for_selector('#results[aria-busy="false"]')
     shown(section.locator("ol p")).to_have_text([item.text for item in expected])
+
+
+def test_a_folder_of_pictures_alone(page, site, tmp_path):
+    from crossmodal.search.application import make_application
+
+    for path in site.folder.glob("*.png"):
+        shutil.copy2(path, tmp_path)
+    place, root = Place(tmp_path, "test", Path("params.yaml")), site.folder.parent
+    searcher = Searcher(root / "models/cca", root / "weights", place)
+    app = make_application([searcher], ["127.0.0.1"], notes=[""], threads=1, approximate=False)
+    with served(app) as url:
+        page.goto(url)
+        section = page.locator('section[aria-label$="cca"]')
+        shown(section.locator("h3")).to_have_text(["6 × image, for example"])
+        shown(section.locator(".failed")).to_have_count(0)
+        section.locator("button").first.click()
+        page.wait_for_selector('#results[aria-busy="false"]')
+        shown(section.locator("img")).to_have_count(5)
 
 
 def test_more_like_a_result(page, site):

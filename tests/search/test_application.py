@@ -52,12 +52,13 @@ class Searcher:
 
     name = "toy/seed0"
     model = SimpleNamespace(modalities=("image", "speech"))
+    held = ("image", "speech")
 
     def __init__(self):
         self.asked = []
         self.training = self
 
-    def targets(self, query):
+    def held_targets(self, query):
         return ("speech",) if query == "image" else ("image",)
 
     def search(self, query, content, **how):
@@ -100,8 +101,8 @@ def post(client, content, kind=KIND, **asked):
 
 def test_models_say_what_they_search(client):
     searches = {"image": ["speech"], "speech": ["image"]}
-    expected = {"name": "toy/seed0", "searches": searches, "note": "few pairs"}
-    assert client.get("/models").json() == [expected]
+    expected = {"name": "toy/seed0", "searches": searches, "held": [*searches]}
+    assert client.get("/models").json() == [expected | {"note": "few pairs"}]
 
 
 def test_items_of_a_modality(client):

@@ -161,6 +161,29 @@ def test_training_items_are_searched(project):
     assert {result.id for result in results} == {f"item{n}" for n in range(12)}
 
 
+@pytest.mark.parametrize(("name", "by_image"), [("cca", ("image",)), ("order", ())])
+def test_a_folder_of_pictures_alone_is_searched(studio, project, tmp_path, name, by_image):
+    folder, pictures = tmp_path / "photos", contents(studio, "image", ["item0", "item1"])
+    folder.mkdir()
+    for number, picture in enumerate(pictures):
+        (folder / f"{number}.png").write_bytes(picture)
+    searcher = project(name, folder)
+    searcher.prepare()
+    assert searcher.held == ("image",)
+    assert searcher.held_targets("image") == by_image
+    assert searcher.held_targets("text") == ("image",)
+    assert {r.id for r in searcher.search("text", "a red circle")} == {"0.png", "1.png"}
+    if by_image:
+        assert searcher.search("image", pictures[1], count=1)[0].id == "1.png"
+    assert searcher.training.search("image", pictures[0], among="text", count=1)[0].text
+
+
+def test_a_folder_without_items_is_refused(project, tmp_path):
+    (tmp_path / "photos").mkdir()
+    with pytest.raises(CrossmodalError, match="photos: no image is here; looked for"):
+        project("cca", tmp_path / "photos").prepare()
+
+
 def test_training_pairs_are_counted(project, tmp_path):
     place = Place(tmp_path, "test", Path("params.yaml"))
     assert place.training_pairs("cca/seed0") == 24

@@ -102,7 +102,8 @@ def make_application(
         return [
             {
                 "name": s.name,
-                "searches": {query: s.targets(query) for query in s.model.modalities},
+                "searches": {query: s.held_targets(query) for query in s.model.modalities},
+                "held": s.held,
                 "note": note,
             }
             for s, note in zip(searchers, notes, strict=True)

@@ -34,13 +34,7 @@ class FolderGallery(Gallery):
 
     def __init__(self, folder: Path, modality: str) -> None:
         self.name, self.modality, self._folder = str(folder), modality, folder
-        if not folder.is_dir():
-            raise CrossmodalError(f"{folder}: is no folder; name one with --in")
-        self._files = {
-            path.as_posix(): folder / path
-            for path in list_files(folder).files
-            if path.suffix.lower() in SUFFIXES[modality]
-        }
+        self._files = files_of(folder, modality)
         if not self._files:
             raise CrossmodalError(
                 f"{folder}: no {modality} is here; looked for {', '.join(SUFFIXES[modality])}"
@@ -115,6 +109,21 @@ class FolderGallery(Gallery):
     def media(self, id: str) -> bytes:
         """Return the file."""
         return b"" if self.modality == "text" else self._files[id].read_bytes()
+
+
+def files_of(folder: Path, modality: str) -> dict[str, Path]:
+    """Return the files of a modality in a folder, by id.
+
+    Raises:
+        CrossmodalError: If there is no such folder.
+    """
+    if not folder.is_dir():
+        raise CrossmodalError(f"{folder}: is no folder; name one with --in")
+    return {
+        path.as_posix(): folder / path
+        for path in list_files(folder).files
+        if path.suffix.lower() in SUFFIXES[modality]
+    }
 
 
 def _read_lines(path: Path) -> list[str]:

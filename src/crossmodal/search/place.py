@@ -10,7 +10,7 @@ from crossmodal.config.experiment import Experiment
 from crossmodal.data.prepared import PREPARED, Prepared
 from crossmodal.errors import CrossmodalError
 from crossmodal.models.model import Model
-from crossmodal.search.folder_gallery import FolderGallery
+from crossmodal.search.folder_gallery import FolderGallery, files_of
 from crossmodal.search.gallery import Gallery, SplitGallery
 
 
@@ -34,6 +34,10 @@ class Place:
     def training(self) -> "Place":
         """The items that a model was fitted on."""
         return replace(self, folder=None, split="train")
+
+    def holds(self, modality: str) -> bool:
+        """Return whether there are items of a modality, of which a folder may have one alone."""
+        return not self.folder or bool(files_of(self.folder, modality))
 
     def gallery(self, modality: str, run: str, model: Model) -> Gallery:
         """Return the items of one modality.

@@ -49,6 +49,15 @@ class Searcher:
         other = self.other_than(query)
         return (other,) if self.model.method.task == "instance" else (other, query)
 
+    def held_targets(self, query: str) -> tuple[str, ...]:
+        """Return those of the targets of which the place has items."""
+        return tuple(target for target in self.targets(query) if target in self.held)
+
+    @cached_property
+    def held(self) -> tuple[str, ...]:
+        """The modalities of which the place has items."""
+        return tuple(m for m in self.model.modalities if self._place.holds(m))
+
     def other_than(self, modality: str | None) -> str:
         """Return the modality that is not the given one, the first if none is given."""
         first, second = self.model.modalities
@@ -60,13 +69,20 @@ class Searcher:
         other = copy.copy(self)
         other._place = self._place.training
         other._galleries, other._indexes = {}, {}
+        other.held = self.model.modalities
         return other
 
     def prepare(self) -> None:
-        """Open the index of every modality for every query, so that no search waits for it."""
+        """Open the index of every modality for every query, so that no search waits for it.
+
+        Raises:
+            CrossmodalError: If the place has no items.
+        """
         for query in self.model.modalities:
-            for target in self.targets(query):
+            for target in self.held_targets(query):
                 self._index(query, target)
+        if not self.held:
+            self.gallery(self.model.modalities[0])  # which says what it looked for
 
     def search(
         self,
@@ -184,7 +200,7 @@ class Searcher:
                 f"{self.name}: the model cannot search {among or 'anything'} by {query}; it "
                 f"compares {' and '.join(self.model.modalities)}"
             )
-        return among or targets[0]
+        return among or (self.held_targets(query) or targets)[0]
 
     def _words(self, query: str, content: object) -> dict[str, bool]:
         """Return the words of a query, and whether the model knows them."""

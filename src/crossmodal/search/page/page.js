@@ -32,8 +32,8 @@ async function listModels() {
     model.chosen.addEventListener("change", () => search());
     part("models").append(element("label", {}, model.chosen, ` ${model.name}`));
   });
-  const speaking = chosen().find((model) => "text" in model.searches);
-  if (speaking) listExamples(speaking).catch(() => {}); // a folder may have pictures alone
+  const speaking = chosen().find((model) => model.held.includes("text"));
+  if (speaking) listExamples(speaking).catch(() => {}); // the gallery says why
   search(); // by what was asked in the meantime
   if (state.query) return;
   const sections = await Promise.all(chosen().map(gallery));
@@ -62,7 +62,7 @@ function chosen() {
 // some items of each modality, each of which is an example of a query
 async function gallery(model) {
   const section = modelSection(model);
-  for (const modality of Object.keys(model.searches)) {
+  for (const modality of model.held) { // a folder may have pictures alone
     const count = modality === "image" ? 4 * EXAMPLES : EXAMPLES;
     try {
       const { items, total } = await answer(`items/${model.number}/${modality}?count=${count}`);
@@ -84,14 +84,16 @@ function modelSection(model) {
 }
 
 function itemTile(model, modality, item, more = {}) {
-  const within = (model.searches[modality] || []).includes(modality);
+  const targets = model.searches[modality];
+  const within = targets.includes(modality);
   const text = within ? "More like this" : "Search by this";
   const button = element("button", { type: "button", textContent: text });
   button.addEventListener("click", () => {
     if (within) model.among = modality;
     ask(modality, { like: item, model }, item.text || item.id);
   });
-  return tile(model, modality, item, { ...more, button: more.training ? null : button });
+  const offered = targets.length && !more.training;
+  return tile(model, modality, item, { ...more, button: offered ? button : null });
 }
 
 // ---- a query
@@ -144,7 +146,8 @@ async function resultSection(model) {
   const section = modelSection(model);
   const targets = model.searches[modality] || [];
   if (!targets.length) {
-    const can = Object.keys(model.searches).join(" and ");
+    const searches = Object.entries(model.searches).filter(([, targets]) => targets.length);
+    const can = searches.map(([query]) => query).join(" and ");
     section.append(element("p", { textContent: `Searches by ${can}, not by ${modality}.` }));
     return section;
   }
