@@ -11,7 +11,7 @@ from typing import NamedTuple
 import yaml
 
 from tests.workflow.long.test_elsewhere import call, own_config
-from tests.workflow.project import ROOT, PlainDumper
+from tests.workflow.project import PARAMS, ROOT, PlainDumper
 
 HOST = """
 configfile: "config.yaml"
@@ -32,8 +32,8 @@ STAGED = "staged"
 PREFIXES = {f"{name}/": f"{STAGED}/{name}/" for name in ("data", "features", "models")}
 PREFIXES |= {f"{name}/": f"{STAGED}/{name}/" for name in ("embeddings", "results")}
 TARGETS = ("results/tables/all.md", "results/tables/claims.md", "results/site/index.html")
-# of published files and qrels, which the small data have not
-NOT_RUN = {"download", "weights", "judge", "evaluate_qrels"}
+NOT_RUN = {"download", "weights", "judge"}  # of published files, which the small data have not
+ANSWERS = "query,document\nscene00006,scene00012\n"  # of the test split
 JOB = re.compile(r"^(?:local)?rule (\w+):\n((?:    .*\n)+)Shell command: (.*)$", re.MULTILINE)
 FIELD = re.compile(r"^    (input|output|log): (.*?)(?: \(check log .*)?$", re.MULTILINE)
 RULE = re.compile(r"^(?:use )?rule (?:\w+ as )?(\w+)(?: with)?:\n", re.MULTILINE)
@@ -83,13 +83,19 @@ def test_every_command_finds_what_its_rule_declares_alone(tmp_path):
     config["features"]["own_words"]["jobs"] = 2
     config["tables"]["within"] = config["tables"]["own"] | {"retrieval": "intra-modal"}
     config["tables"]["own"] |= {"readout": ["own", "posteriors"]}
-    config["suites"]["own"] = ["own", "within"]
+    judged = PARAMS["tables"]["small"] | {"experiments": ["own"], "relevance": ["answers.csv"]}
+    config["tables"]["judged"] = judged
+    config["suites"]["own"] = ["own", "within", "judged"]
     host = tmp_path / "host"
     host.mkdir()
     (host / "config.yaml").write_text(yaml.dump(config, Dumper=PlainDumper))
     snakefile = ROOT / "workflow/Snakefile"
     (host / "Snakefile").write_text(HOST.format(snakefile=snakefile, prefixes=PREFIXES))
-    store, todo, ran = tmp_path / "store", [*planned(host)], set()
+    store = tmp_path / "store"
+    store.mkdir()
+    for folder in (host, store):
+        (folder / "answers.csv").write_text(ANSWERS)
+    todo, ran = [*planned(host)], set()
     while todo:
         job = next(j for j in todo if all((store / file).exists() for file in j.inputs))
         todo.remove(job)
