@@ -119,7 +119,7 @@ def build(python: Path, torch: str) -> tuple[str, ...]:
         capture_output=True,
         text=True,
     )
-    if re.search(r"^torch==\S+\+", found.stdout, re.MULTILINE):  # 2.11.0+cpu
+    if re.search(r"^torch==\S+\+", found.stdout, re.MULTILINE):  # 2.15.0+cpu
         return options
     reason = "no such build" if found.returncode == 0 else found.stderr.split(": ")[-1]
     print(

@@ -1,6 +1,6 @@
 """Writes and checks the locks: `make lock`, `make lock-check`.
 
-usage: python envs/lock.py [--check | --upgrade]
+usage: python envs/lock.py [--check | --upgrade | --upgrade-package PACKAGE]
 
 A lock pins what pyproject.toml needs, with markers, for all targets at once, and has the SHA-256 of
 all files of each version. What only CUDA builds of PyTorch need is in a lock of its own. The conda
@@ -75,20 +75,27 @@ def targets() -> list[tuple[str, str]]:
 
 
 def write(*options: str) -> None:
-    """Pin for all targets; versions stay unless `--upgrade` is among the options."""
-    for lock, extras in LOCKS.items():
-        cuda = [] if lock == MAIN else [MAIN, CUDA]
-        with tempfile.TemporaryDirectory() as folder:
-            pins = Path(folder, "pins")
-            pins.write_text("\n".join(read(lock) + read(CUDA)))
-            arguments = ["--universal", "--python-version", VERSIONS[0], "--output-file", pins]
-            arguments += ["--generate-hashes"]
-            compile_(*constraints(*cuda), *arguments, *options, extras=extras)
-            held = [entry for entry in ENTRY.findall(pins.read_text()) if holds_somewhere(entry)]
-        if lock == MAIN:
-            save(CUDA, [entry for entry in held if CUDA_ONLY.match(entry)])
-        save(lock, [entry for entry in held if not CUDA_ONLY.match(entry)])
+    """Pin for all targets; versions stay unless `options` upgrade all or some packages."""
+    with tempfile.TemporaryDirectory() as folder:
+        together = Path(folder, "together")
+        together.write_text("\n".join({pin for lock in (*LOCKS, CUDA) for pin in read(lock)}))
+        # or the newest of one lock leaves another one without a version
+        resolve(together, *options, extras=sum(LOCKS.values(), ()))
+        for lock, extras in LOCKS.items():
+            entries = resolve(
+                Path(folder, lock), *constraints(together), "--generate-hashes", extras=extras
+            )
+            if lock == MAIN:
+                save(CUDA, [entry for entry in entries if CUDA_ONLY.match(entry)])
+            save(lock, [entry for entry in entries if not CUDA_ONLY.match(entry)])
     write_conda()
+
+
+def resolve(output: Path, *options: str | Path, extras: tuple[str, ...]) -> list[str]:
+    """Pin what some extras need in a file, which holds versions if it is there; its entries."""
+    universal = ("--universal", "--python-version", VERSIONS[0], "--output-file", output)
+    compile_(*universal, *options, extras=extras)
+    return [entry for entry in ENTRY.findall(output.read_text()) if holds_somewhere(entry)]
 
 
 def write_conda() -> None:
@@ -138,7 +145,7 @@ def compile_(*arguments: str | Path, extras: tuple[str, ...]) -> str:
     ).stdout
 
 
-def constraints(*locks: str) -> list[str]:
+def constraints(*locks: str | Path) -> list[str]:
     """Options that hold versions."""
     return [f"--constraint={lock}" for lock in locks]
 

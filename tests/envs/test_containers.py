@@ -126,7 +126,7 @@ def test_workflow_names_the_image_of_the_definition():
 
 
 def test_the_conda_file_leaves_out_what_cuda_needs(monkeypatch, tmp_path, conda):
-    pins = ["cuda-toolkit==13.0.2", *conda[1], "nvidia-nvtx==13.0.85", "triton==3.6.0"]
+    pins = ["cuda-toolkit==13.2.2", *conda[1], "nvidia-nvtx==13.2.86", "triton==3.9.0"]
     monkeypatch.setattr(lock, "compile_", lambda *_, extras: "\n".join(pins))
     written = (ROOT / lock.CONDA).read_text()
     (tmp_path / "envs").mkdir()

@@ -22,7 +22,7 @@ import pytest
 from envs import install, lock
 from tests.conftest import Handler
 
-CPU, ORDINARY = "torch-2.11.0+cpu", "torch-2.11.0"
+CPU, ORDINARY = "torch-2.15.0+cpu", "torch-2.15.0"
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +118,7 @@ def small(index, monkeypatch, tmp_path):
 
     The ordinary PyTorch wants CUDA.
     """
-    rest = {"numpy-2.4.6", "torchvision-0.26.0", "torchaudio-2.11.0"}
+    rest = {"numpy-2.4.6", "torchvision-0.29.2", "torchaudio-2.11.1"}
     cuda = packages(lock.CUDA)
     wanted = [package.split("-")[0] for package in cuda]
     newer = {f"{name}-999" for name in (*wanted, "numpy", "torch")}
@@ -146,7 +146,7 @@ def test_without_cuda_nothing_of_cuda_is_installed(environment, installed, index
 
 
 @pytest.mark.parametrize("builds", [True, False])
-@pytest.mark.parametrize("package", ["numpy-2.4.6", "nvidia_nvtx-13.0.85"])
+@pytest.mark.parametrize("package", ["numpy-2.4.6", "nvidia_nvtx-13.2.86"])
 def test_a_file_of_another_hash_is_not_installed(
     environment, installed, index, small, tmp_path, package, builds
 ):
