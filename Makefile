@@ -43,7 +43,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: test-mteb test-slurm docs lint quote pictures lock lock-check
 
 tables: $(VENV)/installed
-	@echo "fitting all methods on rendered scenes: a quarter of an hour on two cores"
+	@echo "fitting all methods on rendered scenes: twelve minutes on two cores"
 	snakemake --cores $(CORES) results/tables/all.md results/tables/claims.md
 	cat results/tables/all.md
 
