@@ -2,7 +2,7 @@
 
 usage: python envs/install.py FOLDER TORCH
 
-TORCH is a backend of uv's, such as `cpu` or `cu130`; `auto`, for the one that the machine's driver
+TORCH is a backend of uv's, such as `cpu` or `cu132`; `auto`, for the one that the machine's driver
 wants; or the address of a mirror of such an index.
 """
 
