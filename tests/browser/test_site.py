@@ -69,6 +69,14 @@ def test_scorecard_lists_each_claim_with_its_verdict(page, address):
     assert "values per query" in page.locator("#legend").inner_text()
 
 
+def test_numbers_have_the_digits_of_the_tables(page, address):
+    page.goto(address)
+    values = [1.25, 82.75, 0.0625, 2.675, 166.5, 1234.5, 99.95, -1.25, -0.04, 0.0]
+    for decimals in (0, 1, 3):
+        shown = page.evaluate(f"{values}.map((value) => show(value, {decimals}))")
+        assert shown == [f"{value:.{decimals}f}".replace("-", "\u2212") for value in values]
+
+
 def matrix(page, name="one"):
     """The cells of a table, row by row, its first cell the method."""
     rows = page.locator(f"[data-table={name}] tbody tr")

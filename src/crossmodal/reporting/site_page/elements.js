@@ -18,10 +18,22 @@ function drawn(name, attributes = {}, text = "") {
   return created;
 }
 
+// by number of decimals; ties to even, as in the tables
+const formats = [0, 1, 2, 3].map(
+  (decimals) =>
+    new Intl.NumberFormat("en", {
+      minimumFractionDigits: decimals,
+      maximumFractionDigits: decimals,
+      useGrouping: false,
+      roundingMode: "halfEven",
+    }),
+);
+
 // a number with the decimals that tables have, and a sign if it is a difference
 function show(value, decimals, sign = "") {
   if (value === null) return "";
-  return (sign && value > 0 ? sign : "") + value.toFixed(decimals).replace("-", "\u2212");
+  const digits = formats[decimals].format(value).replace("-", "\u2212");
+  return (sign && value > 0 ? sign : "") + digits;
 }
 
 const rounded = (value) => String(Number(value.toPrecision(4)));
