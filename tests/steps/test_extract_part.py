@@ -11,8 +11,8 @@ from crossmodal.data.feature_reader import open_features, read_features
 from crossmodal.data.writer import Writer
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.checkpoints import FOLDER
-from crossmodal.steps.extract import extract
-from crossmodal.steps.extract_part import extract_part, share
+from crossmodal.steps.extract import extract, share
+from crossmodal.steps.extract_part import extract_part
 from crossmodal.steps.join_parts import join_parts
 from crossmodal.workflow.specs import ExtractSpec
 from tests.steps.test_extract import SPEC, Toy

@@ -1,8 +1,10 @@
 """Extract a feature chunk by chunk: in bounded memory, and an interrupted run resumes."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 
@@ -10,6 +12,7 @@ from crossmodal.config import plugins
 from crossmodal.config.fit import non_defaults
 from crossmodal.data.feature import Feature, Shape
 from crossmodal.data.feature_file import FeatureFile, Ragged, Rows, write_features
+from crossmodal.data.feature_parts import Part
 from crossmodal.data.feature_reader import open_features
 from crossmodal.data.known_words import check_known_words
 from crossmodal.data.prepared import Prepared, item_of
@@ -46,49 +49,98 @@ def extract(
         CrossmodalError: If an input is missing or corrupt, or no caption of a split has a word that
             the feature knows.
     """
+    with extracted(spec, output, output.stem, folder, features, weights, threads) as (chunks, rows):
+        write_features(output, rows.ids, rows.items, Chunks.of(chunks, rows), rows.meta)
+
+
+@contextmanager
+def extracted(
+    spec: ExtractSpec,
+    output: Path,
+    name: str,
+    folder: Path,
+    features: Path,
+    weights: Path,
+    threads: int,
+    part: int = 1,
+    parts: int = 1,
+) -> Iterator[tuple[Path, Part]]:
+    """Extract what is missing of one of the parts of a feature; the folder of its chunks, and them.
+
+    Args:
+        spec: See `extract`.
+        output: The file that the chunks go to; the folder is removed once it is there.
+        name: Name of the feature.
+        folder: See `extract`.
+        features: See `extract`.
+        weights: See `extract`.
+        threads: See `extract`.
+        part: Number of the part, from 1.
+        parts: Number of all parts.
+
+    Raises:
+        CrossmodalError: See `extract`.
+    """
     use_deterministic_algorithms(spec.deterministic)
-    where = f"features.{output.stem}"
+    where = f"features.{name}"
     feature: Feature = plugins.make("features", spec.plugin, spec.options, where)
     feature.threads, feature.language = threads, spec.language
     dataset = Prepared(folder)
-    inputs = [folder / name for name in feature.reads]
-    inputs += [features / f"{name}.h5" for name in feature.of]
+    inputs = [folder / file for file in feature.reads]
+    inputs += [features / f"{source}.h5" for source in feature.of]
     network = weights / feature.weights if feature.weights else None
     inputs += [network] if network else []
     inputs += [readable(Path(file)) for file in feature.files]
-    sources = {name: open_features(features / f"{name}.h5") for name in feature.of}
-    with unfinished_work(output, non_defaults(spec), inputs) as parts:
+    sources = {source: open_features(features / f"{source}.h5") for source in feature.of}
+    with unfinished_work(output, non_defaults(spec), inputs) as chunks:
         read = verified(inputs)
         feature.setup(network)
         feature.fit(dataset, sources)
         check_known_words(where, feature, dataset)
         rows = feature.rows(dataset)
         _check_alignment(features, sources, [row.id for row in rows])
-        starts = range(0, len(rows), feature.chunk)
-        todo = [start for start in starts if not _is_done(parts, start, feature.shape)]
-        label, done = f"extract {folder.name}/{output.stem}", len(starts) - len(todo)
-        for start in track(todo, len(starts), label, done):
+        starts = share(range(0, len(rows), feature.chunk), part, parts)
+        todo = [start for start in starts if not _is_done(chunks, start, feature.shape)]
+        label = f"extract {folder.name}/{name}" + f", part {part} of {parts}" * (parts > 1)
+        for start in track(todo, len(starts), label, len(starts) - len(todo)):
             span = slice(start, start + feature.chunk)
             chunk = feature.extract(dataset, rows[span], _slice(sources, span))
             _check_shape(where, feature.shape, chunk)
-            _save(parts, start, chunk)
-        stated = {name: source.meta for name, source in sources.items()}
+            _save(chunks, start, chunk)
         meta = {
             "extractor": non_defaults(spec),
             "made": provenance(spec.code, read),
-            "sources": stated,
+            "sources": {source: file.meta for source, file in sources.items()},
             **feature.learnt(),
         }
-        ids, items = [row.id for row in rows], [item_of(row) for row in rows]
-        write_features(output, ids, items, _Parts(parts, starts), meta)
+        own = rows[starts.start : starts.stop]
+        ids, items = [row.id for row in own], [item_of(row) for row in own]
+        yield chunks, Part(ids, items, feature.chunk, meta)
+
+
+def share(starts: range, part: int, parts: int) -> range:
+    """Return the chunks of a part: consecutive ones, as many as of other parts, or one more.
+
+    Args:
+        starts: First row of each chunk.
+        part: Number of the part, from 1.
+        parts: Number of all parts.
+    """
+    first, end = (len(starts) * edge // parts for edge in (part - 1, part))
+    return starts[first:end]
 
 
 @dataclass(frozen=True)
-class _Parts:
+class Chunks:
     """Finished chunks in order, each a file that is open only while it is used."""
 
     folder: Path
     starts: range
+
+    @classmethod
+    def of(cls, folder: Path, rows: Part) -> Self:
+        """Return the chunks of all rows of a feature."""
+        return cls(folder, range(0, len(rows.ids), rows.chunk))
 
     def __iter__(self) -> Iterator[Rows]:
         return (_load(self.folder, start) for start in self.starts)

@@ -6,7 +6,7 @@ from pathlib import Path
 from crossmodal.data.feature_file import write_features
 from crossmodal.data.feature_parts import joined, unpack_part
 from crossmodal.io.checkpoints import unfinished_work
-from crossmodal.steps import extract as whole
+from crossmodal.steps.extract import Chunks
 from crossmodal.workflow.records import verified
 
 
@@ -22,7 +22,5 @@ def join_parts(output: Path, parts: Sequence[Path]) -> None:
     """
     with unfinished_work(output, "join", parts) as chunks:
         verified(parts)
-        all_rows = joined(parts, [unpack_part(path, chunks) for path in parts])
-        starts = range(0, len(all_rows.ids), all_rows.chunk)
-        rows = whole._Parts(chunks, starts)
-        write_features(output, all_rows.ids, all_rows.items, rows, all_rows.meta)
+        rows = joined(parts, [unpack_part(path, chunks) for path in parts])
+        write_features(output, rows.ids, rows.items, Chunks.of(chunks, rows), rows.meta)
