@@ -5,8 +5,10 @@ import numpy as np
 import pytest
 
 from crossmodal.errors import CrossmodalError
+from crossmodal.learning.pair_scorer import PairScorer
 from crossmodal.methods.cca import CCA
-from crossmodal.models.embedding_file import read_embeddings
+from crossmodal.models.embedding_file import SPLITS, read_embeddings, write_embeddings
+from crossmodal.steps.embed import open_run
 from crossmodal.vectors import inner_product
 
 
@@ -49,6 +51,33 @@ def test_a_method_of_another_score_is_asked_for_it(run_toy, monkeypatch, earlier
     image, text = (found.splits["test"][m].embeddings for m in ("image", "text"))
     scores = found.scorer("test", "image", "text")(slice(None))
     np.testing.assert_array_equal(scores, image @ text.T)
+
+
+class Bilinear(CCA, PairScorer):
+    """Scores by a matrix that it learnt, which no embedding has."""
+
+    def scoring_state(self):
+        return {"matrix": self.matrix}
+
+    def restore_scoring(self, state):
+        self.matrix = state["matrix"]
+
+    def score(self, queries, gallery, direction):
+        return queries @ self.matrix @ gallery.T
+
+
+def test_a_score_with_weights_of_its_own_finds_them(run_toy, monkeypatch, rng):
+    run = run_toy()
+    fitted, splits, made = open_run(run.spec, run.data.folder, run.data.features, run.model, SPLITS)
+    options = fitted.facts["options"]
+    method = Bilinear(**options)
+    method.arrays, method.matrix = fitted.method.arrays, rng.standard_normal((options["dims"],) * 2)
+    write_embeddings(run.embeddings, fitted.facts, method, splits, made)
+    found = read_embeddings(run.embeddings)
+    monkeypatch.setattr("crossmodal.config.plugins.make", lambda *_: Bilinear(**options))
+    image, text = (found.splits["test"][m].embeddings for m in ("image", "text"))
+    scores = found.scorer("test", "image", "text")(slice(2, 9))
+    np.testing.assert_array_equal(scores, image[2:9] @ method.matrix @ text.T)
 
 
 @pytest.mark.parametrize("labelled", [True, False])

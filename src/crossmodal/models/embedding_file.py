@@ -3,12 +3,13 @@
 Layout: per split and modality `embeddings` (rows, ...), `ids` (rows,), `items` (rows,) the index of
 the item of each row and, where the dataset has labels, `labels` (rows, C); attribute `model`, the
 facts of the fit as JSON; attribute `made`, provenance as JSON; attribute `modalities`, first and
-second view; attribute `score`, 'cosine' where the method compares rows so, else 'own'.
+second view; attribute `score`, 'cosine' where the method compares rows so, else 'own'. Group
+`scoring` has the arrays that a `PairScorer` needs to score.
 """
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from crossmodal.io.files import replacing
 from crossmodal.io.provenance import Provenance
 from crossmodal.learning.contract import score
 from crossmodal.learning.method import Direction, Method
+from crossmodal.learning.pair_scorer import PairScorer
 from crossmodal.learning.selection import directions, pools
 from crossmodal.metrics.blocks import ScoreRows
 from crossmodal.metrics.retrieval import Pool
@@ -29,6 +31,7 @@ from crossmodal.models.fit_facts import Facts
 from crossmodal.vectors import inner_product
 
 SPLITS = ("validation", "test")
+SCORING = "scoring"
 MODALITY = re.compile(r"\w+")
 
 
@@ -41,17 +44,23 @@ class Embedded:
         splits: 'validation' and 'test' -> modality -> pool, first and second view.
         ids: Ids of the test split's rows by modality.
         cosine: True if rows are compared by the cosine, so that no method has to be imported.
+        scoring: What a `PairScorer` needs to score, by name.
     """
 
     facts: Facts
     splits: dict[str, dict[str, Pool]]
     ids: dict[str, list[str]]
     cosine: bool
+    scoring: dict[str, np.ndarray] = field(default_factory=dict)
 
     @cached_property
     def method(self) -> Method:
         """The method with the options that were chosen; it can score, not embed."""
-        return plugins.make("methods", self.facts["plugin"], self.facts["options"], "options")
+        facts = self.facts
+        method: Method = plugins.make("methods", facts["plugin"], facts["options"], "options")
+        if isinstance(method, PairScorer):
+            method.restore_scoring(self.scoring)
+        return method
 
     @property
     def by_label(self) -> bool:
@@ -106,6 +115,10 @@ def write_embeddings(
             for modality, pool in pools(method, split).items():
                 ids = split.views[modality].ids
                 _write_pool(file.create_group(f"{name}/{modality}"), pool, ids)
+        if isinstance(method, PairScorer):
+            group = file.create_group(SCORING)
+            for name, array in method.scoring_state().items():
+                hdf5.store(group, name, array)
 
 
 def _write_pool(group: h5py.Group, pool: Pool, ids: list[str]) -> None:
@@ -134,7 +147,9 @@ def read_embeddings(path: Path) -> Embedded:
             split: {m: _read_pool(file, f"{split}/{m}") for m in modalities} for split in SPLITS
         }
         ids = {m: _read_ids(file, f"test/{m}") for m in modalities}
-        return Embedded(facts, splits, ids, scored == "cosine")
+        names = file.get(SCORING, ())
+        scoring = {name: hdf5.part(file, f"{SCORING}/{name}")[()] for name in names}
+        return Embedded(facts, splits, ids, scored == "cosine", scoring)
 
 
 def read_embedded_facts(path: Path) -> Facts:
