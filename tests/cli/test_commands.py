@@ -261,7 +261,7 @@ def test_unfinished_work_is_kept_where_the_variable_says(monkeypatch, tmp_path):
     assert Path(".checkpoints") == checkpoints.FOLDER
     monkeypatch.setenv("CROSSMODAL_CHECKPOINTS", str(tmp_path))
     main(monkeypatch, "--version")
-    with checkpoints.unfinished_work(Path("features/a.h5"), "job", []) as folder:
+    with checkpoints.unfinished_work(Path("features/a.h5"), "job") as folder:
         assert folder.is_relative_to(tmp_path / "features")
 
 

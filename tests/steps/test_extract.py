@@ -211,11 +211,21 @@ def test_other_options_or_other_code_start_afresh(run, changes):
 
 def test_a_changed_dataset_starts_afresh(run, folder):
     interrupt(run, Toy(stop_at=3))
-    stat = (folder / "captions.csv").stat()
-    os.utime(folder / "captions.csv", ns=(stat.st_atime_ns, stat.st_mtime_ns + 1))
+    captions = folder / "captions.csv"
+    captions.write_text(captions.read_text().replace("words", "other words", 1))
     feature = Toy()
     run(feature)
     assert feature.asked == asked_by("caption")
+
+
+def test_copies_of_the_inputs_with_new_times_resume(run, folder):
+    first = Toy(stop_at=3)
+    interrupt(run, first)
+    for path in folder.iterdir():
+        os.utime(path, ns=(0, 0))
+    resumed = Toy()
+    run(resumed)
+    assert first.asked + resumed.asked == asked_by("caption")
 
 
 def test_a_changed_file_that_is_not_read_does_not_matter(run, folder):
@@ -270,10 +280,10 @@ class Doubled(Toy):
         return {"size": self.size}
 
 
-def write_words(tmp_path, dataset, unit):
+def write_words(tmp_path, dataset, unit, factor=1):
     rows = dataset.items if unit == "item" else dataset.captions
     ids = [row.id for row in rows]
-    values = np.arange(len(ids), dtype=np.float32)[:, None]
+    values = factor * np.arange(len(ids), dtype=np.float32)[:, None]
     path = tmp_path / "features" / "toy" / "words.h5"
     write_features(path, ids, [id.split("#")[0] for id in ids], [values], {"size": 1})
     return values
@@ -296,7 +306,7 @@ def test_a_feature_of_a_feature_with_other_rows_is_refused(run, folder, tmp_path
 def test_a_changed_source_starts_afresh(run, folder, tmp_path):
     write_words(tmp_path, Prepared(folder), "caption")
     interrupt(run, Doubled(stop_at=2), name="doubled")
-    values = write_words(tmp_path, Prepared(folder), "caption")
+    values = write_words(tmp_path, Prepared(folder), "caption", factor=3)
     feature = Doubled()
     found = read_features(run(feature, name="doubled"))
     assert feature.asked == asked_by("caption")

@@ -8,7 +8,7 @@ from crossmodal.data.prepared import FILES, PREPARED, Item, Prepared, is_prepare
 from crossmodal.data.split import Split, label_matrix, label_names
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.checkpoints import unfinished_work
-from crossmodal.io.files import digest
+from crossmodal.io.files import digest, readable
 from crossmodal.io.progress import track
 from crossmodal.io.snapshots import Snapshot
 from crossmodal.learning.curve import LearningCurve
@@ -17,6 +17,7 @@ from crossmodal.methods._online.bidirectional import Bidirectional
 from crossmodal.models.extractor import Extractor
 from crossmodal.models.fit_facts import Facts, Seen
 from crossmodal.models.model_folder import Fitted, read_model, write_model
+from crossmodal.workflow.records import verified
 
 LOGGED = ("loss", "violating", "seconds")
 
@@ -110,7 +111,8 @@ def update(
     start = _position(stream, fitted.facts, dataset)
     stop = min(len(stream.items), start + pairs if pairs else len(stream.items))
     inputs = [folder / "model.safetensors", *(prepared.folder / name for name in FILES)]
-    with unfinished_work(output, ["update", triplets, batch_size, start, stop], inputs) as work:
+    read = verified(map(readable, inputs))
+    with unfinished_work(output, ["update", triplets, batch_size, start, stop, read]) as work:
         first_pairs = range(start, stop, batch_size)
         curve = _learn(method, fitted, stream, first_pairs, stop, triplets, work)
         seen: Seen = {"pairs": stop, "ids": _ids(stream, stop)}

@@ -2,11 +2,10 @@
 
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import digest
 from crossmodal.io.locks import lock
 
@@ -14,28 +13,21 @@ FOLDER = Path(".checkpoints")
 
 
 @contextmanager
-def unfinished_work(output: Path, job: object, inputs: Iterable[Path]) -> Iterator[Path]:
+def unfinished_work(output: Path, job: object) -> Iterator[Path]:
     """Yield the folder for the unfinished work of one job, removed when the job is done.
 
-    What an interrupted job left is found again if the job and its inputs are the same; otherwise
-    the folder starts empty. A second process waits for the first.
+    What an interrupted job left is found again if the job is the same; otherwise the folder starts
+    empty. A second process waits for the first.
 
     Args:
         output: What the job makes.
-        job: Everything else that the result depends on, as JSON.
-        inputs: Files that the job reads.
-
-    Raises:
-        CrossmodalError: If an input is missing.
+        job: Everything else that the result depends on, as JSON: options, and the SHA-256 of each
+            input, since a storage gives copies new times.
     """
-    try:
-        stamps = [(str(p), (s := p.stat()).st_size, s.st_mtime_ns) for p in inputs]
-    except OSError as error:
-        raise CrossmodalError(f"{error.filename}: {error.strerror}; make it first") from error
     # an absolute output would lead out of the folder, and its own files would be removed
     inside = FOLDER.joinpath(*(part for part in output.parts if part not in (output.anchor, "..")))
     home = inside.with_name(f"{inside.name}.work")  # not the folder of an output below this one
-    folder = home / digest(job, stamps)
+    folder = home / digest(job)
     home.parent.mkdir(parents=True, exist_ok=True)
     waiting = f"{output}: waiting for another process that makes it"
     # the job of a workflow that was killed may still be running: let it finish

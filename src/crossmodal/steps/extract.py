@@ -90,10 +90,10 @@ def extracted(
     inputs += [features / f"{source}.h5" for source in feature.of]
     network = weights / feature.weights if feature.weights else None
     inputs += [network] if network else []
-    inputs += [readable(Path(file)) for file in feature.files]
+    inputs += map(Path, feature.files)
     sources = {source: open_features(features / f"{source}.h5") for source in feature.of}
-    with unfinished_work(output, non_defaults(spec), inputs) as chunks:
-        read = verified(inputs)
+    read = verified(map(readable, inputs))
+    with unfinished_work(output, [non_defaults(spec), read]) as chunks:
         feature.setup(network)
         feature.fit(dataset, sources)
         check_known_words(where, feature, dataset)

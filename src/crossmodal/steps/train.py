@@ -21,6 +21,7 @@ from crossmodal.data.prepared import Prepared
 from crossmodal.data.split import Split, load_split
 from crossmodal.errors import CrossmodalError, DivergenceError
 from crossmodal.io.checkpoints import unfinished_work
+from crossmodal.io.files import readable
 from crossmodal.io.provenance import provenance
 from crossmodal.io.seals import is_whole, seal
 from crossmodal.learning.curve import LearningCurve
@@ -68,9 +69,10 @@ def train(
         first = [output.parent.with_name("seed0") / "model.json"]
         first = first if spec.searched_by == "first" and seed else []
         inputs = [folder / "items.csv", folder / "splits.csv", *views.values(), *first]
-        unfinished = unfinished_work(output.parent, [non_defaults(spec), seed], inputs)
+        inputs += [network] if network else []
+        read = broadcast_from_first(lambda: verified(map(readable, inputs)))
+        unfinished = unfinished_work(output.parent, [non_defaults(spec), seed, read])
         work = broadcast_from_first(lambda: stack.enter_context(unfinished))
-        read = broadcast_from_first(lambda: verified([*inputs, *([network] if network else [])]))
         dataset = Prepared(folder)
         train, validation = (
             load_split(dataset, views, split, spec.relevance, spec.changes)
