@@ -1,11 +1,12 @@
 """The validation score by which options and epochs are chosen."""
 
+from dataclasses import replace
 from functools import partial
 
 from crossmodal.data.split import Split
 from crossmodal.learning.contract import embed, score
 from crossmodal.learning.method import Direction, Method
-from crossmodal.metrics.retrieval import CUTOFFS, Pool, evaluate, rsum
+from crossmodal.metrics.retrieval import Pool, evaluate, rsum
 
 
 def directions(modalities: list[str]) -> list[Direction]:
@@ -32,7 +33,7 @@ def direction_metrics(method: Method, sides: dict[str, Pool]) -> dict[Direction,
             sides[query],
             sides[gallery],
             partial(score, method, direction=(query, gallery)),
-            cutoffs=CUTOFFS,
+            cutoffs=(),
         )
         for query, gallery in directions(list(sides))
     }
@@ -43,7 +44,9 @@ def selection_score(method: Method, split: Split) -> float:
 
     rsum is that of instance methods, and of items without labels.
     """
-    metrics = list(direction_metrics(method, pools(method, split)).values())
-    if method.task == "instance" or "mAP" not in metrics[0]:
-        return rsum(*metrics)
-    return sum(m["mAP"] for m in metrics) / 2
+    sides = pools(method, split)
+    by_item = method.task == "instance" or not split.labels.shape[1]
+    if by_item:  # labels would cost the time of an mAP
+        sides = {modality: replace(pool, labels=None) for modality, pool in sides.items()}
+    first, second = direction_metrics(method, sides).values()
+    return rsum(first, second) if by_item else (first["mAP"] + second["mAP"]) / 2
