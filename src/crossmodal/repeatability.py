@@ -9,12 +9,12 @@ import os
 
 VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
-# each library's own name of x86-64 with AVX2 and FMA; NumPy is told what not to use, by its names
-# since version 2.4 and before
+# each library's own name of x86-64 with AVX2 and FMA; MKL has none that other makers' processors
+# heed; NumPy is told what not to use, by its names since version 2.4 and before
 PORTABLE = {
     "ATEN_CPU_CAPABILITY": "avx2",
     "ONEDNN_MAX_CPU_ISA": "AVX2",
-    "MKL_CBWR": "AVX2,STRICT",
+    "MKL_CBWR": "COMPATIBLE",
     "OPENBLAS_CORETYPE": "Haswell",
     "NUMBA_CPU_NAME": "haswell",
     "NUMBA_CPU_FEATURES": "",
