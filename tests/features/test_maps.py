@@ -42,6 +42,20 @@ def test_rows_are_the_last_maps_of_the_centre(prepared, side):
     np.testing.assert_allclose(found, adaptive_avg_pool2d(maps, side), rtol=2e-3, atol=2e-3)
 
 
+def test_larger_crop_has_larger_maps_of_the_same_view(prepared):
+    """Twice the side: the whole is 512 pixels, of which the network sees 448."""
+    feature = Maps(**OPTIONS | {"layers": "last", "side": 27, "crop": 448})
+    feature.setup(None)
+    preparation = Preparation(side=512, crop=448)
+    squares = [preparation.square(prepared.read(i.image), "x", "warp") for i in prepared.items]
+    network = backbones.random_network("squeezenet1_1", 3)
+    with torch.inference_mode():
+        maps = network.features(preparation.crops(torch.stack(squares), 1))
+    assert maps.shape[2:] == (27, 27)
+    found = feature.extract(prepared, prepared.items, {})
+    np.testing.assert_allclose(found, maps, rtol=2e-3, atol=2e-3)
+
+
 def test_mean_of_the_maps_is_the_one_layer_embedding(prepared):
     network = backbones.random_network("resnet50", 0)
     images = torch.randn(1, 3, 64, 64)

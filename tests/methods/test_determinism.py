@@ -12,6 +12,7 @@ from crossmodal.learning.method import Run
 from crossmodal.pretrained.backbones import NETWORKS, Vectors, without_memory
 from tests.methods import spoken
 from tests.methods.captions import captioned_files, random_captions
+from tests.methods.maps import captioned_maps
 
 pytestmark = pytest.mark.usefixtures("cpu")
 
@@ -20,6 +21,7 @@ ON_MATRICES += ["lrbs", "pl_ranking", "sam", "two_way_net"]
 ON_WORDS = ["multimodal_embedding", "w2vv"]
 ON_SPEECH = {"vase": "FILES", "matchmap": "SMALL"}
 ON_FILES = ["vse_finetuned"]
+ON_MAPS = ["dan"]
 SHORT = dict.fromkeys(["epochs", "finetuning_epochs", "iterations", "tries"], 1)
 STEPS = ["pretraining_steps", "correspondence_steps", "classifier_steps", "steps"]
 SHORT |= dict.fromkeys(STEPS, 3)
@@ -56,7 +58,7 @@ def fit(name, split, chosen):
 def test_all_methods_that_use_a_gpu_are_tested():
     names = plugins.names("methods")
     on_a_gpu = [name for name in names if plugins.load("methods", name).gpu]
-    assert on_a_gpu == sorted([*ON_MATRICES, *ON_WORDS, *ON_SPEECH, *ON_FILES])
+    assert on_a_gpu == sorted([*ON_MATRICES, *ON_WORDS, *ON_SPEECH, *ON_FILES, *ON_MAPS])
 
 
 @pytest.mark.parametrize("name", ON_MATRICES)
@@ -81,6 +83,11 @@ def test_fits_on_speech(name, rng):
 @pytest.mark.parametrize("name", ON_FILES)
 def test_fits_on_image_files(name, rng):
     fit(name, captioned_files(rng), options(name) | {"batch": 9})
+
+
+@pytest.mark.parametrize("name", ON_MAPS)
+def test_fits_on_maps(name, make_split, rng):
+    fit(name, captioned_maps(make_split, rng), options(name))
 
 
 @pytest.mark.parametrize("name", NETWORKS)

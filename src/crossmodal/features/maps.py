@@ -1,5 +1,6 @@
 """Maps of a frozen convolutional network, of the centre crop."""
 
+from dataclasses import replace
 from typing import Literal, Self
 
 import torch
@@ -8,6 +9,7 @@ from torch import nn
 from torch.nn.functional import adaptive_avg_pool2d
 
 from crossmodal.features._backbone import BackboneFeature
+from crossmodal.images.crops import Preparation
 from crossmodal.plugin import Count
 from crossmodal.pretrained import backbones
 from crossmodal.pretrained.read_out import ReadOut, fold
@@ -24,6 +26,11 @@ class Maps(BackboneFeature):
         side: Count = Field(
             description="Cells of a side of the grid in which each map is averaged."
         )
+        crop: Count | None = Field(
+            None,
+            description="Side in pixels of the part of an image that the network sees, to which "
+            "the whole is enlarged in proportion; null: the side that it was made for.",
+        )
 
         @model_validator(mode="after")
         def _check_blocks(self) -> Self:
@@ -38,6 +45,14 @@ class Maps(BackboneFeature):
 
     options: Options
     shape = "maps"
+
+    @property
+    def preparation(self) -> Preparation:
+        """Return input format of the network, enlarged as the options say."""
+        own, crop = super().preparation, self.options.crop
+        if crop is None:
+            return own
+        return replace(own, side=round(own.side * crop / own.crop), crop=crop)
 
     def _read_out(self, network: nn.Module) -> nn.Module:
         o = self.options
