@@ -247,7 +247,9 @@ def test_a_tar_that_goes_round_in_circles_is_refused(tmp_path):
     content[start + 148 : start + 156] = b" " * 8
     content[start + 148 : start + 156] = b"%06o\0 " % sum(content[start : start + 512])
     path.write_bytes(content)
-    assert f"{path}: a: negative size; " in failure(lambda: read_all(path))
+    # newer versions of tarfile refuse it themselves
+    own, of_tarfile = f"{path}: a: negative size; ", f"{path}: invalid offset; "
+    assert failure(lambda: read_all(path)).startswith((own, of_tarfile))
 
 
 def count_headers():

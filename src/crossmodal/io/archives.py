@@ -205,13 +205,11 @@ class StrictHeader(tarfile.TarInfo):
     """Reports corruption where tarfile would take it for the end of the archive."""
 
     @classmethod
-    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
-        """Return the header in a block."""
-        if len(buf) != tarfile.BLOCKSIZE:
-            raise tarfile.ReadError("truncated")
+    def fromtarfile(cls, archive: tarfile.TarFile) -> Self:
+        """Return the header at the archive's position."""
         try:
-            return super().frombuf(buf, encoding, errors)
+            return super().fromtarfile(archive)
+        except tarfile.EOFHeaderError:  # type: ignore[attr-defined]  # not in the stubs
+            raise  # a block of zeros ends an archive
         except tarfile.HeaderError as error:
-            if buf.count(0) == tarfile.BLOCKSIZE:
-                raise  # the end
-            raise tarfile.ReadError(f"{error}") from error
+            raise tarfile.ReadError(str(error)) from error
