@@ -1,0 +1,189 @@
+"""Bi-LSTM: captions ranked by their likelihood given the image (Wang et al. 2016).
+
+Two language models, one of the words and one of the words in reverse, see the image as v = U x + u
+(`crossmodal.nn.caption_likelihood`). They learn together, each as one task:
+
+    L = 20 (mean -log p_forward(word) + mean -log p_backward(word))
+
+An image and a caption score log p(w | v), less what makes captions alike for any image:
+
+    'images'    log mean_x' p(w | x') over images x' of the training split
+    'words'     divided by the number of words instead
+    'none'      nothing
+
+Source: C. Wang, H. Yang, C. Bartz and C. Meinel, Image captioning with deep bidirectional LSTMs,
+ACM Multimedia 2016, and with multi-task learning, ACM TOMM 14(2s), 2018; its released code.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+import torch
+from pydantic import Field
+from torch import nn
+
+from crossmodal.data.feature_file import Ragged
+from crossmodal.data.split import Split, View
+from crossmodal.device import device, to_device
+from crossmodal.learning.method import CAPTIONED, Direction
+from crossmodal.learning.pair_scorer import PairScorer
+from crossmodal.learning.selection import selection_score
+from crossmodal.nn.bidirectional_captioner import (
+    PADDING,
+    BidirectionalCaptioner,
+    Way,
+    padded_words,
+)
+from crossmodal.nn.captions import vocabulary_size
+from crossmodal.plugin import Count, NotNegative, Positive, Strict
+from crossmodal.training.gradient import GradientMethod, shuffled_batches, vectors_in_parts
+from crossmodal.training.schedule import Phase, Schedule
+
+MOMENTUM = 0.9
+STEPS = 20  # by which the released loss multiplies the mean of a word
+
+
+class BiLSTM(GradientMethod[np.ndarray], PairScorer):
+    """A forward and a backward language model that see an image."""
+
+    class Options(Strict):
+        """Options of the language models, their training and the score."""
+
+        dims: Count = Field(1000, description="Units of each LSTM, and size of the mapped image.")
+        word_dims: Count = Field(1000, description="Dimensions of the word vectors.")
+        dropout: float = Field(
+            0.5, ge=0, lt=1, description="Dropout rate of image features and multimodal states."
+        )
+        longest: Count = Field(20, description="Words of a caption that each model learns at most.")
+        likelihood: Literal["forward", "both"] = Field(
+            "forward", description="'forward': that of the forward model; 'both': the product."
+        )
+        normalisation: Literal["none", "words", "images"] = Field(
+            "images", description="What is taken from the log-likelihood; see the module."
+        )
+        references: Count = Field(
+            1000, description="Images of the training split over which 'images' averages."
+        )
+        optimizer: Literal["sgd", "adam"] = Field(
+            "sgd", description="'sgd' with momentum 0.9, or 'adam'."
+        )
+        learning_rate: Positive = Field(0.01, description="Learning rate at first.")
+        decay: float = Field(0.1, gt=0, le=1, description="Factor of the rate when it falls.")
+        decay_every: Count = Field(50, description="Epochs after which the rate falls.")
+        weight_decay: NotNegative = Field(0.0005, description="Weight decay.")
+        clip: Positive = Field(10.0, description="Largest L2 norm of all gradients together.")
+        batch: Count = Field(150, description="Captions per step.")
+        epochs: Count = Field(125, description="Passes over all captions.")
+        judged_items: Count | None = Field(
+            None, description="How many validation items choose the epoch, the first ones; or all."
+        )
+
+    options: Options
+
+    task = "instance"
+    network: BidirectionalCaptioner
+    takes = CAPTIONED
+
+    @property
+    def schedule(self) -> Schedule:
+        """One phase, whose rate falls by epochs."""
+        o = self.options
+        return Schedule((Phase(o.epochs, o.learning_rate),), o.decay, o.decay_every)
+
+    def build(self, views: dict[str, View]) -> nn.Module:
+        """Build the map of images and both language models."""
+        return self._network(views["image"].vectors().shape[1], vocabulary_size(views))
+
+    def _network(self, width: int, words: int) -> BidirectionalCaptioner:
+        o = self.options
+        return BidirectionalCaptioner(width, words, o.word_dims, o.dims, o.dropout, o.references)
+
+    def optimizer(self) -> torch.optim.Optimizer:
+        """Return SGD with momentum, or Adam."""
+        parameters, decay = self.trainable(), self.options.weight_decay
+        if self.options.optimizer == "adam":
+            return torch.optim.Adam(parameters, weight_decay=decay, fused=True)
+        return torch.optim.SGD(parameters, momentum=MOMENTUM, weight_decay=decay)
+
+    def clip(self) -> None:
+        """Clip all gradients together."""
+        nn.utils.clip_grad_norm_(self.trainable(), self.options.clip)
+
+    def place(self, train: Split) -> None:
+        """Keep images and captions; draw the images over which a score is averaged."""
+        images = torch.from_numpy(train.views["image"].vectors())
+        self.images = images.to(device()).float()
+        self.captions = padded_words(train.views["text"])
+        self.owners = train.views["text"].items
+        count = min(self.options.references, len(images))
+        drawn = np.random.default_rng(self.run.seed).permutation(len(images))[:count]
+        rows = np.resize(drawn, self.options.references)  # where there are fewer, in turn
+        self.network.references.copy_(self.images[to_device(rows)])
+
+    def batches(self, epoch: int, rng: np.random.Generator) -> Iterable[np.ndarray]:
+        """Return rows of captions, each once."""
+        return shuffled_batches(len(self.owners), self.options.batch, rng, drop_last=False)
+
+    def loss(self, batch: np.ndarray) -> torch.Tensor:
+        """Return L of a batch."""
+        images = self.network.map(self.images[to_device(self.owners[batch])])
+        return STEPS * self.network.loss(images, self.captions[batch], self.options.longest)
+
+    def validate(self, validation: Split) -> dict[str, float]:
+        """Return rsum of the first validation items."""
+        return {
+            "validation": selection_score(self, first_items(validation, self.options.judged_items))
+        }
+
+    def encode(self, modality: str, view: View) -> Iterable[torch.Tensor]:
+        """Return mapped images (rows, dims); or what a caption's score takes off, and its words."""
+        if modality == "image":
+            return map(self.network.map, vectors_in_parts(view))
+        ids = padded_words(view)
+        offsets = torch.zeros(len(ids), device=device())
+        if self.options.normalisation == "images":
+            every = self._likelihood(self.network.map(self.network.references), ids)
+            offsets = every.logsumexp(0) - np.log(len(every))
+        return [torch.cat([offsets[:, None].cpu(), torch.from_numpy(ids)], 1)]
+
+    def score(self, queries: np.ndarray, gallery: np.ndarray, direction: Direction) -> np.ndarray:
+        """Return the normalised log-likelihoods (q, g)."""
+        swapped = direction[0] == "text"
+        images, captions = (gallery, queries) if swapped else (queries, gallery)
+        offsets, ids = np.split(captions, [1], axis=1)
+        self.network.eval()
+        with torch.inference_mode():
+            scores = self._likelihood(to_device(images), ids).cpu().numpy() - offsets.T
+        if self.options.normalisation == "words":
+            scores = scores / np.maximum((ids != PADDING).sum(1) - 1, 1)
+        return scores.T if swapped else scores
+
+    def scoring_state(self) -> dict[str, np.ndarray]:
+        """Return the weights of the network."""
+        return self.state()
+
+    def restore_scoring(self, state: dict[str, np.ndarray]) -> None:
+        """Rebuild the network from its weights."""
+        width, words = state["references"].shape[1], len(state["models.onward.output.bias"])
+        self.network = self._network(width, words)
+        self.network.load_state_dict({name: torch.from_numpy(v) for name, v in state.items()})
+        self.network.to(device())
+
+    def _likelihood(self, images: torch.Tensor, ids: np.ndarray) -> torch.Tensor:
+        ways: tuple[Way, ...] = ("onward",)
+        if self.options.likelihood == "both":
+            ways = ("onward", "backward")
+        return self.network.log_likelihood(images, ids, ways)
+
+
+def first_items(split: Split, count: int | None) -> Split:
+    """Return the first items of a split; all without a count."""
+    views = {}
+    for modality, view in split.views.items():
+        rows = np.arange(len(view.items) if count is None else (view.items < count).sum())
+        features = view.features
+        taken = features.take(rows) if isinstance(features, Ragged) else features[rows]
+        views[modality] = View(taken, view.items[rows], view.ids[: len(rows)], view.meta)
+    return replace(split, items=split.items[:count], labels=split.labels[:count], views=views)
