@@ -25,6 +25,7 @@ from crossmodal.data.feature_file import Ragged
 from crossmodal.data.split import Split, View
 from crossmodal.device import to_device
 from crossmodal.learning.method import Direction, Takes
+from crossmodal.methods._regions import Kind, Regions
 from crossmodal.nn.captions import pack, vocabulary_size
 from crossmodal.nn.dual_attention import AttentionSteps
 from crossmodal.nn.losses import draw_impostors, impostor_loss, ranking_loss
@@ -55,6 +56,11 @@ class DAN(GradientMethod[Batch]):
             ge=0,
             lt=1,
             description="Dropout rate of word vectors and of the attention's hidden units.",
+        )
+        scaling: Kind = Field(
+            "raw",
+            description="Scaling of regions: 'raw' none, or 'zscore' of each channel over all "
+            "positions of the training split.",
         )
         margin: NotNegative = Field(100.0, description="Margin m, in units of inner products.")
         negatives: Literal["sampled", "all"] = Field(
@@ -95,6 +101,7 @@ class DAN(GradientMethod[Batch]):
         channels = views["image"].vectors().shape[1]
         return DualAttention(
             WordStates(words, o.word_dims, o.dims, o.dropout),
+            Regions(channels, o.scaling),
             AttentionSteps(channels, o.dims, o.steps, o.dropout, projects=True),
             AttentionSteps(o.dims, o.dims, o.steps, o.dropout, projects=False),
         )
@@ -110,6 +117,7 @@ class DAN(GradientMethod[Batch]):
         """Keep the training images on the device, and the captions."""
         self.images, text = ImageRows(), train.views["text"]
         self.images.place(train.views["image"])
+        self.network.regions.fit(self.images.read(train.views["image"]))
         self.captions, self.owners = text.sequences(), text.items
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Iterable[Batch]:
@@ -148,17 +156,20 @@ class DualAttention(nn.Module):
 
     Args:
         words: States of the words of a caption.
+        regions: Regions of maps.
         image: Steps of attention to regions.
         text: Steps of attention to words.
     """
 
-    def __init__(self, words: WordStates, image: AttentionSteps, text: AttentionSteps) -> None:
+    def __init__(
+        self, words: WordStates, regions: Regions, image: AttentionSteps, text: AttentionSteps
+    ) -> None:
         super().__init__()
-        self.words, self.image, self.text = words, image, text
+        self.words, self.regions, self.image, self.text = words, regions, image, text
 
     def embed_images(self, maps: torch.Tensor) -> torch.Tensor:
         """Return z_v (b, (K + 1) dims) of maps (b, channels, h, w)."""
-        regions = maps.float().flatten(2).transpose(1, 2)
+        regions = self.regions(maps)
         return self.image(regions, regions.new_ones(regions.shape[:2], dtype=torch.bool))
 
     def embed_captions(self, captions: Ragged, rows: np.ndarray) -> torch.Tensor:
