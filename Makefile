@@ -6,7 +6,7 @@
 # make test-lowest: run the tests at the lowest versions that pyproject.toml admits
 # make test-newest: run the tests at the newest versions that pyproject.toml admits
 # make test-browser: run the tests of pages in Chromium, which is there or which Playwright fetches
-# make test-kubernetes: plan the workflow's jobs as pods
+# make test-clouds: plan the workflow's jobs as pods and in clouds, and keep outputs in an object store
 # make test-encoders: run the tests of sentence encoders and of dual encoders
 # make test-mteb: compare mteb's numbers with ours
 # make test-slurm: start a Slurm on this machine (root, Debian), run the workflow's jobs through it
@@ -39,7 +39,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # compiled modules are kept, or each of the many processes compiles all that it imports again
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: tables test coverage test-workflow test-pythons test-browser test-encoders test-lowest test-newest mirror test-kubernetes
+.PHONY: tables test coverage test-workflow test-pythons test-browser test-encoders test-lowest test-newest mirror test-clouds
 .PHONY: test-mteb test-slurm docs lint quote pictures lock lock-check
 
 tables: $(VENV)/installed
@@ -91,8 +91,8 @@ test-browser: $(VENV)/installed-dev
 	command -v chromium || command -v google-chrome || playwright install chromium
 	pytest -m browser
 
-test-kubernetes: $(VENV)/installed-cluster
-	pytest tests/cluster/test_kubernetes.py
+test-clouds: $(VENV)/installed-cluster
+	pytest tests/cluster/test_kubernetes.py tests/cluster/test_s3.py
 
 test-encoders: $(VENV)/installed-encoders
 	$(PYTEST) auto $(wildcard $(ENCODERS))

@@ -30,7 +30,7 @@ MAIN, CUDA = "requirements.lock", "requirements-cuda.lock"
 LOCKS = {
     MAIN: ("workflow", "serve"),
     "requirements-dev.lock": ("dev",),
-    "requirements-cluster.lock": ("workflow", "serve", "kubernetes", "slurm"),
+    "requirements-cluster.lock": ("workflow", "serve", "kubernetes", "slurm", "batch"),
     "requirements-docs.lock": ("docs",),
     "requirements-encoders.lock": ("workflow", "serve", "encoders"),
     "requirements-mteb.lock": ("workflow", "serve", "mteb"),

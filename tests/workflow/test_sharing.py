@@ -115,6 +115,34 @@ def test_only_what_a_dataset_allows_is_versioned(versioned, path, shared):
     assert (str(folder / path) in files) == shared
 
 
+def refused(*paths):
+    """The message that refuses an upload of some paths."""
+    with pytest.raises(CrossmodalError) as caught:
+        sharing.refuse_upload(Params(), map(Path, paths))
+    return str(caught.value)
+
+
+PART_FILE = "features/open/fne.parts/1-of-2.zip"  # another run makes it anew
+
+
+@pytest.mark.parametrize("path", [path for path, shared in PATHS.items() if not shared])
+def test_what_is_not_versioned_is_not_uploaded(path):
+    if path == PART_FILE:
+        sharing.refuse_upload(Params(), [Path(path)])
+    else:
+        assert path in refused(path, *(path for path, shared in PATHS.items() if shared))
+
+
+def test_what_is_versioned_may_be_uploaded():
+    sharing.refuse_upload(Params(), [Path(path) for path, shared in PATHS.items() if shared])
+
+
+def test_parts_of_a_closed_feature_are_not_uploaded():
+    path = "features/part/tokens.parts/1-of-2.zip"
+    assert path in refused(path)
+    assert "`private_storage: true`" in refused(path)
+
+
 def test_closed_models_stay_closed_without_their_experiment():
     before = sharing.ignored(Params())
     assert "/models/theirs" in before.splitlines()

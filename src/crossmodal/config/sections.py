@@ -62,6 +62,11 @@ class Sections(Strict):
         description="Folder of unfinished work that all machines see, where jobs run in folders "
         "of their own.",
     )
+    private_storage: bool = Field(
+        False,
+        description="Whether none but those who hold the licences of all datasets can read the "
+        "storage that Snakemake uploads outputs to.",
+    )
     tables: Annotated[dict[Name, Table], Based]
     figures: Annotated[dict[Name, Figure], Based]
     groups: dict[Name, Group] = Field(alias="experiments")

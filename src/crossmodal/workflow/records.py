@@ -139,14 +139,14 @@ def verified(paths: Iterable[Path]) -> dict[str, str]:
         CrossmodalError: If a file is another one, whatever its time says.
     """
     present = (path for path in dict.fromkeys(paths) if path.is_file())
-    digests = {_original(path): sha256(path) for path in present}
+    digests = {original(path): sha256(path) for path in present}
     carried = {folder: read_carrier(folder / CARRIER) for folder in {*map(home, digests)}}
     recorded = {path: _recorded(path, carried[home(path)]) for path in digests}
     _refuse([path for path, digest in digests.items() if recorded[path] not in (None, digest)])
     return {str(path): digest for path, digest in digests.items()}
 
 
-def _original(path: Path) -> Path:
+def original(path: Path) -> Path:
     """Return the path in the project of a file that may be a staged copy."""
     if not path.is_relative_to(STAGED):
         return path

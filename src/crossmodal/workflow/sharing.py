@@ -2,11 +2,12 @@
 
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePath
 from typing import Annotated
 
 import yaml
+from pathspec import GitIgnoreSpec
 from pydantic import AfterValidator, BaseModel, Field
 
 from crossmodal.config.params import Params
@@ -92,6 +93,33 @@ def ignored(params: Params, before: str = "") -> str:
     lines += _closed_models(params, before)
     lines += [PARTS, COMPILED, f"{UNFINISHED}*"]  # last, so that nothing opens them
     return HEADER + "\n".join(dict.fromkeys(lines)) + "\n"
+
+
+def refuse_upload(params: Params, outputs: Iterable[Path]) -> None:
+    """Check that a storage which others may read gets nothing that .dvcignore closes.
+
+    Raises:
+        CrossmodalError: If it would.
+    """
+    rules = GitIgnoreSpec.from_lines(x for x in ignored(params).splitlines() if x != PARTS)
+    refused = sorted(str(path) for path in outputs if _matches(rules, _feature_of(path)))
+    if refused:
+        raise CrossmodalError(
+            f"{', '.join(refused[:3])}{' ...' * (len(refused) > 3)}: no licence opens these files "
+            f"({len(refused)}), so that they are not uploaded; if none but those who hold the "
+            "datasets' licences can read the storage, say `private_storage: true` in params.yaml"
+        )
+
+
+def _matches(rules: GitIgnoreSpec, path: Path) -> bool:
+    """Return whether a path or one of its folders is closed, whose files no line opens."""
+    folders = (f"{parent}/" for parent in path.parents[:-1])
+    return rules.match_file(path) or any(map(rules.match_file, folders))
+
+
+def _feature_of(path: Path) -> Path:
+    """Return the feature file of one of its parts; any other path as it is."""
+    return path.parent.with_suffix(".h5") if path.parent.suffix == ".parts" else path
 
 
 def _closed_models(params: Params, before: str) -> list[str]:

@@ -40,6 +40,11 @@ def stages_files(workflow: Any) -> bool:
     return workflow.storage_settings.default_storage_provider is not None
 
 
+def uploads_files(workflow: Any) -> bool:
+    """Return whether outputs go to a storage that is no folder of the user's."""
+    return workflow.storage_settings.default_storage_provider not in (None, "fs")
+
+
 def lift_default_rate(workflow: Any) -> None:
     """Remove Snakemake's default limit of jobs per second; one that was asked for stays.
 
