@@ -32,7 +32,7 @@ rule train:
         weights=folder_of("weights"),
     shell:
         "start=python; if [ {resources.gpu:q} -gt 1 ];"
-        " then start='torchrun --standalone --nproc-per-node {resources.gpu:q}'; fi;"
+        " then start='python -m crossmodal.training.launcher {resources.gpu:q}'; fi;"
         " $start -m crossmodal train {params.spec:q} {output.model:q} --seed {wildcards.seed:q}"
         " --dataset {params.dataset:q} --features {params.features:q}"
         " --weights {params.weights:q} --threads {threads:q} 2>&1 | tee {log:q}"

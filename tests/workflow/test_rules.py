@@ -28,13 +28,13 @@ def test_commands_are_found():
 
 @pytest.mark.parametrize(
     ("gpus", "start"),
-    [(0, "python"), (1, "python"), (4, "torchrun --standalone --nproc-per-node 4")],
+    [(0, "python"), (1, "python"), (4, "python -m crossmodal.training.launcher 4")],
 )
-def test_torchrun_starts_a_fit_on_several_gpus(gpus, start):
+def test_the_launcher_starts_a_fit_on_several_gpus(gpus, start):
     (path,) = (path for path in RULES if path.stem == "train")
     command = ast.literal_eval(f"({SHELL.findall(path.read_text())[0]})")
     filled = VALUE.sub("x", command.replace("{resources.gpu:q}", str(gpus)))
-    stubs = "python() { echo python $@; }; torchrun() { echo torchrun $@; }; tee() { cat; };"
+    stubs = "python() { echo python $@; }; tee() { cat; };"
     done = subprocess.run(["bash", "-euc", stubs + filled], capture_output=True, text=True)
     assert done.stdout.startswith(f"{start} -m crossmodal train x x --seed x")
 
