@@ -4,8 +4,9 @@ import torch
 
 from crossmodal.learning.method import Run
 from crossmodal.learning.selection import selection_score
-from crossmodal.methods.bi_lstm import BiLSTM, first_items
-from crossmodal.nn.bidirectional_captioner import in_order, padded_words
+from crossmodal.methods.bi_lstm import BiLSTM
+from crossmodal.nn.bidirectional_captioner import in_order
+from crossmodal.nn.padded_words import padded_words
 from tests.methods.captions import random_captions
 
 pytestmark = pytest.mark.usefixtures("cpu")
@@ -109,15 +110,6 @@ def test_gradients_are_clipped_together(method):
     fitted.clip()
     norm = sum(p.grad.square().sum() for p in fitted.trainable()).sqrt().item()
     assert norm == pytest.approx(0.5)
-
-
-@pytest.mark.parametrize("count", [None, 4, 99])
-def test_an_epoch_is_judged_on_the_first_items(captioned, count):
-    first, kept = first_items(captioned, count), min(count or 10, 10)
-    assert first.items == captioned.items[:kept]
-    assert first.views["text"].items.tolist() == np.arange(kept).repeat(2).tolist()
-    expected = captioned.views["text"].features[kept * 2 - 1]
-    assert first.views["text"].features[kept * 2 - 1].tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("normalisation", ["words", "images"])

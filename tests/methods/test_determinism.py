@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("cpu")
 
 ON_MATRICES = ["acmr", "ccl", "cmdn", "corr_ae", "dcca", "deep_sm", "embedding_network"]
 ON_MATRICES += ["lrbs", "pl_ranking", "sam", "two_way_net"]
-ON_WORDS = ["bi_lstm", "multimodal_embedding", "w2vv"]
+ON_WORDS = ["bi_lstm", "m_cnn", "multimodal_embedding", "w2vv"]
 ON_SPEECH = {"vase": "FILES", "matchmap": "SMALL"}
 ON_FILES = ["vse_finetuned"]
 ON_MAPS = ["dan", "sm_lstm"]

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 import torch
 
-from crossmodal.data.feature_file import Ragged
 from crossmodal.learning.method import Run
+from crossmodal.learning.pair_selection import first_items
 from crossmodal.learning.selection import selection_score
-from crossmodal.methods.sm_lstm import SMLSTM, first_items
+from crossmodal.methods.sm_lstm import SMLSTM
 from crossmodal.training.pairs import Batch
 from tests.methods.maps import captioned_maps
 
@@ -100,16 +100,6 @@ def test_weights_of_the_score_are_enough_to_score(captioned, placed):
     other.restore_scoring(method.scoring_state())
     expected = method.score(images, captions, FORWARD)
     np.testing.assert_array_equal(other.score(images, captions, FORWARD), expected)
-
-
-@pytest.mark.parametrize(("count", "items", "captions"), [(None, 20, 40), (3, 3, 6), (99, 20, 40)])
-def test_epoch_is_chosen_by_the_first_items(captioned, count, items, captions):
-    first = first_items(captioned, count)
-    image, text = first.views["image"], first.views["text"]
-    assert (len(first.items), len(image.features), len(text.features)) == (items, items, captions)
-    assert isinstance(text.features, Ragged)
-    np.testing.assert_array_equal(text.features[5], captioned.views["text"].features[5])
-    np.testing.assert_array_equal(text.items, captioned.views["text"].items[:captions])
 
 
 def test_validation_is_rsum(captioned, placed):

@@ -4,12 +4,8 @@ import torch
 
 from crossmodal.data.feature_file import Ragged
 from crossmodal.data.split import View
-from crossmodal.nn.bidirectional_captioner import (
-    PADDING,
-    BidirectionalCaptioner,
-    in_order,
-    padded_words,
-)
+from crossmodal.nn.bidirectional_captioner import BidirectionalCaptioner, in_order
+from crossmodal.nn.padded_words import PADDING, padded_words
 
 pytestmark = pytest.mark.usefixtures("cpu")
 

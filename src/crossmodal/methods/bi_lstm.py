@@ -16,7 +16,6 @@ ACM Multimedia 2016, and with multi-task learning, ACM TOMM 14(2s), 2018; its re
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -24,19 +23,14 @@ import torch
 from pydantic import Field
 from torch import nn
 
-from crossmodal.data.feature_file import Ragged
 from crossmodal.data.split import Split, View
 from crossmodal.device import device, to_device
 from crossmodal.learning.method import CAPTIONED, Direction
 from crossmodal.learning.pair_scorer import PairScorer
-from crossmodal.learning.selection import selection_score
-from crossmodal.nn.bidirectional_captioner import (
-    PADDING,
-    BidirectionalCaptioner,
-    Way,
-    padded_words,
-)
+from crossmodal.learning.pair_selection import pair_rsum
+from crossmodal.nn.bidirectional_captioner import BidirectionalCaptioner, Way
 from crossmodal.nn.captions import vocabulary_size
+from crossmodal.nn.padded_words import PADDING, padded_words
 from crossmodal.plugin import Count, NotNegative, Positive, Strict
 from crossmodal.training.gradient import GradientMethod, shuffled_batches, vectors_in_parts
 from crossmodal.training.schedule import Phase, Schedule
@@ -76,8 +70,10 @@ class BiLSTM(GradientMethod[np.ndarray], PairScorer):
         clip: Positive = Field(10.0, description="Largest L2 norm of all gradients together.")
         batch: Count = Field(150, description="Captions per step.")
         epochs: Count = Field(125, description="Passes over all captions.")
-        judged_items: Count | None = Field(
-            None, description="How many validation items choose the epoch, the first ones; or all."
+        validation_items: Count | None = Field(
+            None,
+            description="Images of the validation split by which the epoch is chosen, the first "
+            "ones; null: all of them.",
         )
 
     options: Options
@@ -132,10 +128,8 @@ class BiLSTM(GradientMethod[np.ndarray], PairScorer):
         return STEPS * self.network.loss(images, self.captions[batch], self.options.longest)
 
     def validate(self, validation: Split) -> dict[str, float]:
-        """Return rsum of the first validation items."""
-        return {
-            "validation": selection_score(self, first_items(validation, self.options.judged_items))
-        }
+        """Return rsum of the first validation items, of which each pair is scored once."""
+        return {"validation": pair_rsum(self, validation, self.options.validation_items)}
 
     def encode(self, modality: str, view: View) -> Iterable[torch.Tensor]:
         """Return mapped images (rows, dims); or what a caption's score takes off, and its words."""
@@ -176,14 +170,3 @@ class BiLSTM(GradientMethod[np.ndarray], PairScorer):
         if self.options.likelihood == "both":
             ways = ("onward", "backward")
         return self.network.log_likelihood(images, ids, ways)
-
-
-def first_items(split: Split, count: int | None) -> Split:
-    """Return the first items of a split; all without a count."""
-    views = {}
-    for modality, view in split.views.items():
-        rows = np.arange(len(view.items) if count is None else (view.items < count).sum())
-        features = view.features
-        taken = features.take(rows) if isinstance(features, Ragged) else features[rows]
-        views[modality] = View(taken, view.items[rows], view.ids[: len(rows)], view.meta)
-    return replace(split, items=split.items[:count], labels=split.labels[:count], views=views)

@@ -27,9 +27,8 @@ from crossmodal.data.split import Split, View
 from crossmodal.device import device, to_device
 from crossmodal.learning.method import Direction, Takes
 from crossmodal.learning.pair_scorer import PairScorer
-from crossmodal.learning.selection import pools
+from crossmodal.learning.pair_selection import pair_rsum
 from crossmodal.methods._regions import Kind, Regions
-from crossmodal.metrics.retrieval import per_query, rsum, summary
 from crossmodal.nn.captions import pack, vocabulary_size
 from crossmodal.nn.losses import ranking_loss
 from crossmodal.nn.selective_lstm import (
@@ -142,14 +141,7 @@ class SMLSTM(GradientMethod[Batch], PairScorer):
 
     def validate(self, validation: Split) -> dict[str, float]:
         """Return rsum, both directions by the same scores."""
-        sides = pools(self, first_items(validation, self.options.validation_items))
-        images, texts = sides["image"], sides["text"]
-        scores = self.score(images.embeddings, texts.embeddings, ("image", "text"))
-        metrics = (
-            summary(per_query(images, texts, scores.__getitem__), len(texts)),
-            summary(per_query(texts, images, scores.T.__getitem__), len(images)),
-        )
-        return {"validation": rsum(*metrics)}
+        return {"validation": pair_rsum(self, validation, self.options.validation_items)}
 
     def encode(self, modality: str, view: View) -> Iterable[torch.Tensor]:
         """Return keys and values (rows, parts, 2 dims), NaN behind the last word."""
@@ -217,20 +209,3 @@ class PairNetwork(nn.Module):
         last = states[own, inside.sum(1) - 1, 0], states[:, 0, 1]
         words = self.text(states.flatten(2), torch.cat(last, 1))
         return words.masked_fill(~inside[:, :, None], torch.nan)
-
-
-def first_items(split: Split, count: int | None) -> Split:
-    """Return the first items of a split without labels, or all of them.
-
-    Args:
-        split: The split.
-        count: How many; None: all.
-    """
-    count = min(count or len(split.items), len(split.items))
-    views = {}
-    for modality, view in split.views.items():
-        rows = np.arange(np.searchsorted(view.items, count))
-        features = view.features
-        taken = features.take(rows) if isinstance(features, Ragged) else features[: len(rows)]
-        views[modality] = View(taken, view.items[rows], view.ids[: len(rows)], view.meta)
-    return Split(split.items[:count], np.zeros((count, 0), bool), views)

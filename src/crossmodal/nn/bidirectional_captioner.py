@@ -7,13 +7,11 @@ import numpy as np
 import torch
 from torch import nn
 
-from crossmodal.data.split import View
 from crossmodal.device import to_device
 from crossmodal.nn.caption_likelihood import RANGE, LanguageModel
 from crossmodal.nn.onednn import Linear
+from crossmodal.nn.padded_words import PADDING
 from crossmodal.nn.typed import ModulesByName
-
-PADDING = -1.0
 
 Way = Literal["onward", "backward"]
 WAYS: tuple[Way, ...] = ("onward", "backward")
@@ -83,15 +81,6 @@ class BidirectionalCaptioner(nn.Module):
             for way in ways
         ]
         return torch.stack(likelihoods).sum(0)
-
-
-def padded_words(view: View) -> np.ndarray:
-    """Return the word ids of captions side by side, (n, t) float32, with `PADDING` behind them."""
-    captions = view.sequences()
-    inside = np.arange(captions.lengths.max(initial=1)) < captions.lengths[:, None]
-    ids = np.full(inside.shape, PADDING, np.float32)
-    ids[inside] = captions.values
-    return ids
 
 
 def in_order(captions: np.ndarray, way: Way) -> np.ndarray:

@@ -1,0 +1,136 @@
+"""Convolutions over the words of a caption, one of which sees the image, and the score of a pair.
+
+    v_(l+1) = pool(relu(W_l [v_l at i, i + 1, i + 2] + b_l)),   v_0 the words' vectors, l = 0, 1, 2
+    s = w relu(H v_3 + h) + b,   pool the larger one of two neighbours
+
+At the level of words layer 0 adds U u to what the rectifier gets, u = relu(V x + c) the image; at
+those of phrases layer 1 or 2, at that of the sentence the hidden layer. A position without any
+word under it is zero. Source: Ma et al., Multimodal convolutional neural networks for matching
+image and sentence, ICCV 2015.
+"""
+
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import nn
+
+from crossmodal.device import to_device
+from crossmodal.nn.mlp import linear
+from crossmodal.nn.padded_words import PADDING
+from crossmodal.nn.typed import ModulesInOrder
+
+Level = Literal["word", "short phrase", "long phrase", "sentence"]
+LEVELS: tuple[Level, ...] = ("word", "short phrase", "long phrase", "sentence")
+LONGEST = 30  # words of a caption; three layers leave two positions of them
+POSITIONS = 2
+WINDOW = 3
+WORD_RANGE = 0.1
+BLOCK_ELEMENTS = 2**25  # of the maps of pairs, held at once
+
+Texts = tuple[torch.Tensor, torch.Tensor]  # what meets the image, and how many positions have words
+
+
+class MatchingCNN(nn.Module):
+    """The network of one level.
+
+    Args:
+        level: Where captions meet images.
+        words: Size of the vocabulary.
+        word_dims: Size of the word vectors.
+        width: Size of x.
+        image_dims: Size of u.
+        channels: Maps of each convolution.
+        hidden: Units of the hidden layer.
+        dropout: Rate at which hidden units are dropped.
+    """
+
+    def __init__(
+        self,
+        level: Level,
+        words: int,
+        word_dims: int,
+        width: int,
+        image_dims: int,
+        channels: list[int],
+        hidden: int,
+        dropout: float,
+    ) -> None:
+        super().__init__()
+        self.meeting = LEVELS.index(level)
+        self.words = nn.Embedding(words, word_dims, padding_idx=0)
+        nn.init.uniform_(self.words.weight, -WORD_RANGE, WORD_RANGE)
+        nn.init.zeros_(self.words.weight[0])
+        sizes = [word_dims, *channels]
+        layers = [nn.Conv1d(*pair, WINDOW) for pair in zip(sizes, channels, strict=False)]
+        self.layers: ModulesInOrder[nn.Conv1d] = ModulesInOrder(layers)
+        self.image = linear(width, image_dims)
+        self.of_image = linear(image_dims, [*channels, hidden][self.meeting], bias=False)
+        self.hidden = linear(POSITIONS * channels[-1], hidden)
+        self.dropout = nn.Dropout(dropout)
+        self.output = linear(hidden, 1)
+
+    def images(self, features: torch.Tensor) -> torch.Tensor:
+        """Return u (n, image_dims) of features x (n, width)."""
+        return self.image(features).relu()
+
+    def texts(self, captions: np.ndarray) -> Texts:
+        """Return what meets an image, (m, channels, t) or (m, hidden), of padded words (m, 30)."""
+        counts = to_device((captions != PADDING).sum(1))
+        ids = to_device(captions.astype(np.int64).clip(0))
+        maps = self.words(ids).transpose(1, 2)
+        for layer in self.layers[: self.meeting]:
+            maps, counts = pool(layer(maps), counts)
+        if self.meeting < len(self.layers):
+            return self.layers[self.meeting](maps), counts
+        return self.hidden(maps.flatten(1)), counts
+
+    def pairs(self, images: torch.Tensor, texts: Texts) -> torch.Tensor:
+        """Return the scores (b,) of images u (b, image_dims) and captions, pair by pair."""
+        (maps, counts), seen = texts, self.of_image(images)
+        if self.meeting < len(self.layers):
+            maps, counts = pool(maps + seen[:, :, None], counts)
+            for layer in self.layers[self.meeting + 1 :]:
+                maps, counts = pool(layer(maps), counts)
+            hidden = self.hidden(maps.flatten(1))
+        else:
+            hidden = maps + seen
+        return self.output(self.dropout(hidden.relu()))[:, 0]
+
+    def every_pair(self, images: torch.Tensor, captions: np.ndarray) -> torch.Tensor:
+        """Return the scores (n, m) of all images and captions, in tiles of bounded memory.
+
+        Args:
+            images: u (n, image_dims).
+            captions: Padded words, (m, 30).
+        """
+        size = max(1, BLOCK_ELEMENTS // (LONGEST * max(w.out_channels for w in self.layers)))
+        across = min(len(captions), size)
+        down = max(1, size // max(1, across))
+        columns = []
+        for start in range(0, len(captions), across):
+            maps, counts = self.texts(captions[start : start + across])
+            rows = [self._tile(part, (maps, counts)) for part in images.split(down)]
+            columns.append(torch.cat(rows))
+        return torch.cat(columns, 1)
+
+    def _tile(self, images: torch.Tensor, texts: Texts) -> torch.Tensor:
+        """Return the scores (n, m) of some images and captions."""
+        maps, counts = (part.repeat(len(images), *[1] * (part.ndim - 1)) for part in texts)
+        scores = self.pairs(images.repeat_interleave(len(texts[1]), 0), (maps, counts))
+        return scores.view(len(images), -1)
+
+
+def pool(maps: torch.Tensor, counts: torch.Tensor) -> Texts:
+    """Rectify maps (m, c, t), and take the larger one of two neighbours, (m, c, t / 2).
+
+    Args:
+        maps: Before the rectifier; t is even.
+        counts: Positions with a word under them, at least as many as that; behind, maps are zero.
+
+    Returns:
+        The maps, and how many of their positions have a word under them.
+    """
+    inside = torch.arange(maps.shape[2], device=maps.device) < counts[:, None]
+    maps = maps.relu() * inside[:, None]
+    return torch.maximum(maps[:, :, ::2], maps[:, :, 1::2]), (counts + 1) // 2
