@@ -36,6 +36,7 @@ def plain(model, image, words):
 def test_the_likelihood_is_that_of_word_by_word(model, captions, monkeypatch, together, block):
     monkeypatch.setattr(caption_likelihood, "CAPTIONS", together)
     monkeypatch.setattr(caption_likelihood, "BLOCK_ELEMENTS", block)
+    monkeypatch.setattr(caption_likelihood, "LOGIT_ELEMENTS", block)
     (ids, lengths), images = captions, torch.randn(IMAGES, DIMS)
     with torch.inference_mode():
         found = model.log_likelihood(images, ids, lengths)

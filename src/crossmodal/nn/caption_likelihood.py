@@ -18,7 +18,8 @@ from crossmodal.nn.prefixes import PrefixStep, prefix_steps
 
 RANGE = 0.08
 CAPTIONS = 256  # scored together; neighbours in alphabetical order, which begin alike
-BLOCK_ELEMENTS = 2**25  # of gates, or of scores of words, held at once
+BLOCK_ELEMENTS = 2**25  # of gates, held at once
+LOGIT_ELEMENTS = 2**21  # of scores of words, held at once: what the caches of a processor hold
 
 State = tuple[torch.Tensor, torch.Tensor]  # h and c of an LSTM
 
@@ -116,7 +117,7 @@ class LanguageModel(nn.Module):
     def _next_word(self, states: torch.Tensor, step: PrefixStep) -> torch.Tensor:
         """Return the log-probability (a, n) of each next word after states m (k, n, dims)."""
         weight, bias = self.output.weight, self.output.bias
-        size = max(1, BLOCK_ELEMENTS // len(weight))
+        size = max(1, LOGIT_ELEMENTS // len(weight))
         parts = [self.output(part).logsumexp(1) for part in states.flatten(0, 1).split(size)]
         normaliser = torch.cat(parts).view(states.shape[:2])  # (k, n)
         places, following = to_device(step.places), to_device(step.following)

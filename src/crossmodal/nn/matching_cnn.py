@@ -26,7 +26,7 @@ LONGEST = 30  # words of a caption; three layers leave two positions of them
 POSITIONS = 2
 WINDOW = 3
 WORD_RANGE = 0.1
-BLOCK_ELEMENTS = 2**25  # of the maps of pairs, held at once
+BLOCK_ELEMENTS = 2**23  # of the maps of pairs, held at once: about what caches hold
 
 Texts = tuple[torch.Tensor, torch.Tensor]  # what meets the image, and how many positions have words
 
