@@ -70,7 +70,7 @@ test-pythons:
 test-lowest: RESOLUTION := lowest-direct
 test-newest: RESOLUTION := highest
 test-lowest test-newest: $(VENV)/installed-dev
-	uv venv --clear $(VENV)-$(RESOLUTION)
+	uv venv --clear --seed $(VENV)-$(RESOLUTION)
 	uv pip compile --quiet --annotation-style line --resolution $(RESOLUTION) --extra workflow \
 	  --python $(VENV)-$(RESOLUTION) pyproject.toml | grep crossmodal-retrieval \
 	  > $(VENV)-$(RESOLUTION)/versions.txt

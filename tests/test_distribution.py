@@ -92,7 +92,7 @@ def test_the_source_archive_has_no_data_and_no_tests(built):
     assert workflow_files() <= files
 
 
-def test_snakemake_and_dvc_come_with_the_workflow_alone(built, tmp_path):
+def test_what_the_workflow_needs_comes_with_it_alone(built, tmp_path):
     zipfile.ZipFile(built[0]).extractall(tmp_path)
     (distribution,) = metadata.distributions(path=[str(tmp_path)])
     needs = {"": set(), "workflow": set()}
@@ -100,7 +100,7 @@ def test_snakemake_and_dvc_come_with_the_workflow_alone(built, tmp_path):
         for extra, names in needs.items():
             if need.marker is None or need.marker.evaluate({"extra": extra}):
                 names.add(need.name)
-    assert needs["workflow"] - needs[""] == {"dvc", "snakemake"}
+    assert needs["workflow"] - needs[""] == {"dvc", "pathspec", "snakemake"}
 
 
 def test_addresses_are_those_of_the_repository_that_builds(built, tmp_path):

@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from importlib.metadata import distribution
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 import pytest
@@ -44,6 +44,19 @@ def needed(names):
     return found
 
 
+def is_locked():
+    """Whether the versions of the lock are installed, and not the lowest or newest ones."""
+    pins = (Requirement(line) for line in lock.read(lock.MAIN))
+    here = (pin for pin in pins if not pin.marker or pin.marker.evaluate(HERE))
+    try:
+        return all(pin.specifier.contains(distribution(pin.name).version) for pin in here)
+    except PackageNotFoundError:
+        return False
+
+
+locked = pytest.mark.skipif(not is_locked(), reason="needs the versions of the lock")
+
+
 @pytest.fixture
 def conda():
     """Dependencies of the conda file: packages of its own, and those of pip."""
@@ -60,6 +73,7 @@ def test_the_conda_file_has_the_pins_of_the_lock_for_its_python(conda):
     assert len(pins) == len(set(map(lock.name, pins)))
 
 
+@locked
 def test_the_conda_file_pins_all_that_the_package_needs(conda):
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     direct = [Requirement(line).name for line in project["dependencies"]]
@@ -110,6 +124,7 @@ def test_actions_are_pinned_by_commit():
     assert not [action for action in used if not own.fullmatch(action)]
 
 
+@locked
 def test_processor_packages_fit_an_image_of_2500_megabytes():
     pins = [Requirement(line) for line in lock.read(lock.MAIN)]
     names = [pin.name for pin in pins if not pin.marker or pin.marker.evaluate(HERE)]
