@@ -94,7 +94,7 @@ def test_the_loss_is_twenty_times_the_mean_of_a_word(method, captioned):
     images = captioned.views["image"].features[batch // 2]
     count = (ids >= 0).sum() - len(batch)
     forward = np.diag(log_likelihoods(fitted, images, ids)).sum()
-    turned = np.where(ids >= 0, in_order(ids, "backward"), -1).astype(np.float32)
+    turned = np.where(ids >= 0, in_order(ids, "backward"), np.nan).astype(np.float32)
     models = fitted.network.models
     models["onward"].load_state_dict(models["backward"].state_dict())
     backward = np.diag(log_likelihoods(fitted, images, turned)).sum()

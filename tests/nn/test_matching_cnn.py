@@ -23,7 +23,7 @@ def make():
 def captions(rng):
     """Captions of 1, 2, 5, 29 and 30 words."""
     ids = rng.integers(1, WORDS, (5, LONGEST)).astype(np.float32)
-    ids[np.arange(LONGEST) >= np.array([1, 2, 5, 29, 30])[:, None]] = -1
+    ids[np.arange(LONGEST) >= np.array([1, 2, 5, 29, 30])[:, None]] = np.nan
     return ids
 
 

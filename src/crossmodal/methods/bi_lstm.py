@@ -30,7 +30,7 @@ from crossmodal.learning.pair_scorer import PairScorer
 from crossmodal.learning.pair_selection import pair_rsum
 from crossmodal.nn.bidirectional_captioner import BidirectionalCaptioner, Way
 from crossmodal.nn.captions import vocabulary_size
-from crossmodal.nn.padded_words import PADDING, padded_words
+from crossmodal.nn.padded_words import padded_words
 from crossmodal.plugin import Count, NotNegative, Positive, Strict
 from crossmodal.training.gradient import GradientMethod, shuffled_batches, vectors_in_parts
 from crossmodal.training.schedule import Phase, Schedule
@@ -132,26 +132,26 @@ class BiLSTM(GradientMethod[np.ndarray], PairScorer):
         return {"validation": pair_rsum(self, validation, self.options.validation_items)}
 
     def encode(self, modality: str, view: View) -> Iterable[torch.Tensor]:
-        """Return mapped images (rows, dims); or what a caption's score takes off, and its words."""
+        """Return mapped images (rows, 1, dims); or a score's offset and words, (rows, t, 1)."""
         if modality == "image":
-            return map(self.network.map, vectors_in_parts(view))
+            return (self.network.map(part)[:, None] for part in vectors_in_parts(view))
         ids = padded_words(view)
         offsets = torch.zeros(len(ids), device=device())
         if self.options.normalisation == "images":
             every = self._likelihood(self.network.map(self.network.references), ids)
             offsets = every.logsumexp(0) - np.log(len(every))
-        return [torch.cat([offsets[:, None].cpu(), torch.from_numpy(ids)], 1)]
+        return [torch.cat([offsets[:, None].cpu(), torch.from_numpy(ids)], 1)[:, :, None]]
 
     def score(self, queries: np.ndarray, gallery: np.ndarray, direction: Direction) -> np.ndarray:
         """Return the normalised log-likelihoods (q, g)."""
         swapped = direction[0] == "text"
         images, captions = (gallery, queries) if swapped else (queries, gallery)
-        offsets, ids = np.split(captions, [1], axis=1)
+        offsets, ids = np.split(captions[:, :, 0], [1], axis=1)
         self.network.eval()
         with torch.inference_mode():
-            scores = self._likelihood(to_device(images), ids).cpu().numpy() - offsets.T
+            scores = self._likelihood(to_device(images[:, 0]), ids).cpu().numpy() - offsets.T
         if self.options.normalisation == "words":
-            scores = scores / np.maximum((ids != PADDING).sum(1) - 1, 1)
+            scores = scores / np.maximum((~np.isnan(ids)).sum(1) - 1, 1)
         return scores.T if swapped else scores
 
     def scoring_state(self) -> dict[str, np.ndarray]:

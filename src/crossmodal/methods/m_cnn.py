@@ -128,11 +128,11 @@ class MCNN(GradientMethod[np.ndarray], PairScorer):
         return {"validation": pair_rsum(self, validation, self.options.validation_items)}
 
     def encode(self, modality: str, view: View) -> Iterable[torch.Tensor]:
-        """Return mapped images of all networks, (rows, networks * image_dims); or padded words."""
+        """Return images of each network, (rows, networks, image_dims); or words (rows, t, 1)."""
         if modality == "text":
-            return [torch.from_numpy(padded_words(view, LONGEST))]
+            return [torch.from_numpy(padded_words(view, LONGEST))[:, :, None]]
         parts = vectors_in_parts(view)
-        return (torch.cat([network.images(x) for network in self._in_order()], 1) for x in parts)
+        return (torch.stack([network.images(x) for network in self._in_order()], 1) for x in parts)
 
     def score(self, queries: np.ndarray, gallery: np.ndarray, direction: Direction) -> np.ndarray:
         """Return the summed scores (q, g) of the networks."""
@@ -140,9 +140,11 @@ class MCNN(GradientMethod[np.ndarray], PairScorer):
         images, captions = (gallery, queries) if swapped else (queries, gallery)
         self.network.eval()
         with torch.inference_mode():
-            parts = to_device(images).split(self.options.image_dims, 1)
+            parts = to_device(images).unbind(1)
             networks = zip(self._in_order(), parts, strict=True)
-            scores = total(network.every_pair(part, captions) for network, part in networks)
+            scores = total(
+                network.every_pair(part, captions[:, :, 0]) for network, part in networks
+            )
         return (scores.T if swapped else scores).cpu().numpy()
 
     def scoring_state(self) -> dict[str, np.ndarray]:

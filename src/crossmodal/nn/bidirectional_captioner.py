@@ -10,7 +10,6 @@ from torch import nn
 from crossmodal.device import to_device
 from crossmodal.nn.caption_likelihood import RANGE, LanguageModel
 from crossmodal.nn.onednn import Linear
-from crossmodal.nn.padded_words import PADDING
 from crossmodal.nn.typed import ModulesByName
 
 Way = Literal["onward", "backward"]
@@ -56,7 +55,7 @@ class BidirectionalCaptioner(nn.Module):
             captions: Padded words, (b, t).
             longest: Words of a caption that each model predicts at most.
         """
-        lengths = (captions != PADDING).sum(1)
+        lengths = (~np.isnan(captions)).sum(1)
         steps = min(int(lengths.max()), longest + 1)  # the first is only read
         inside = to_device(np.arange(steps) < lengths[:, None])
         forward, backward = (
@@ -75,7 +74,7 @@ class BidirectionalCaptioner(nn.Module):
             captions: Padded words, (m, t).
             ways: Directions.
         """
-        lengths = (captions != PADDING).sum(1)
+        lengths = (~np.isnan(captions)).sum(1)
         likelihoods = [
             self.models[way].log_likelihood(images, in_order(captions, way), lengths)
             for way in ways
@@ -85,7 +84,7 @@ class BidirectionalCaptioner(nn.Module):
 
 def in_order(captions: np.ndarray, way: Way) -> np.ndarray:
     """Return padded words (n, t) as ids, in one direction; 0 behind them."""
-    places, lengths = np.arange(captions.shape[1]), (captions != PADDING).sum(1)
+    places, lengths = np.arange(captions.shape[1]), (~np.isnan(captions)).sum(1)
     inside = places < lengths[:, None]
     if way == "backward":
         mirrored = np.where(inside, lengths[:, None] - 1 - places, 0)

@@ -17,7 +17,6 @@ from torch import nn
 
 from crossmodal.device import to_device
 from crossmodal.nn.mlp import linear
-from crossmodal.nn.padded_words import PADDING
 from crossmodal.nn.typed import ModulesInOrder
 
 Level = Literal["word", "short phrase", "long phrase", "sentence"]
@@ -76,8 +75,8 @@ class MatchingCNN(nn.Module):
 
     def texts(self, captions: np.ndarray) -> Texts:
         """Return what meets an image, (m, channels, t) or (m, hidden), of padded words (m, 30)."""
-        counts = to_device((captions != PADDING).sum(1))
-        ids = to_device(captions.astype(np.int64).clip(0))
+        counts = to_device((~np.isnan(captions)).sum(1))
+        ids = to_device(np.nan_to_num(captions).astype(np.int64))
         maps = self.words(ids).transpose(1, 2)
         for layer in self.layers[: self.meeting]:
             maps, counts = pool(layer(maps), counts)

@@ -4,11 +4,9 @@ import numpy as np
 
 from crossmodal.data.split import View
 
-PADDING = -1.0
-
 
 def padded_words(view: View, longest: int | None = None) -> np.ndarray:
-    """Return the word ids of captions side by side, (n, t) float32, with `PADDING` behind them.
+    """Return the word ids of captions side by side, (n, t) float32, NaN behind them.
 
     Args:
         view: The captions.
@@ -17,6 +15,6 @@ def padded_words(view: View, longest: int | None = None) -> np.ndarray:
     captions = view.sequences()
     size = captions.lengths.max(initial=1)
     inside = np.arange(size) < captions.lengths[:, None]
-    ids = np.full((len(captions), max(size, longest or 0)), PADDING, np.float32)
+    ids = np.full((len(captions), max(size, longest or 0)), np.nan, np.float32)
     ids[:, :size][inside] = captions.values
     return ids[:, :longest]
