@@ -6,7 +6,8 @@
 # make test-lowest: run the tests at the lowest versions that pyproject.toml admits
 # make test-newest: run the tests at the newest versions that pyproject.toml admits
 # make test-browser: run the tests of pages in Chromium, which is there or which Playwright fetches
-# make test-clouds: plan the workflow's jobs as pods and in clouds, and keep outputs in an object store
+# make test-clouds: plan the workflow's jobs as pods and in clouds; with `pytest -m long tests/cluster`,
+#   keep outputs in an object store through kills
 # make test-encoders: run the tests of sentence encoders and of dual encoders
 # make test-mteb: compare mteb's numbers with ours
 # make test-slurm: start a Slurm on this machine (root, Debian), run the workflow's jobs through it

@@ -82,6 +82,7 @@ def stored(path):
     return any(entry.key == f"runs/{path}" for entry in bucket().objects.filter(Prefix="runs/"))
 
 
+@pytest.mark.long
 def test_outputs_in_a_bucket_survive_kills_of_jobs_and_server(tmp_path, relay):
     project = new_project(tmp_path / "project", seeds=1)
     command = (*SNAKEMAKE, *STORED, "--", TABLE)
