@@ -7,6 +7,7 @@ from crossmodal.data.split import Split, View
 from tests.methods import spoken
 
 WIDTH, WORDS, EOS = 20, 30, 2
+PAIR = ("image", "text")
 
 
 def random_captions(make_split, seed, count=40, captions=5):
@@ -17,6 +18,11 @@ def random_captions(make_split, seed, count=40, captions=5):
     images = rng.standard_normal((count, WIDTH)).astype(np.float32)
     views = {"image": images, "text": Ragged.concatenate(words)}
     return make_split(views, vocabulary=[str(word) for word in range(WORDS)])
+
+
+def embedded(method, split):
+    """Embeddings of both sides of a split."""
+    return [method.embed(modality, split.views[modality]) for modality in PAIR]
 
 
 def captioned_files(rng):

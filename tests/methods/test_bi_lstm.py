@@ -7,7 +7,7 @@ from crossmodal.learning.selection import selection_score
 from crossmodal.methods.bi_lstm import BiLSTM
 from crossmodal.nn.bidirectional_captioner import in_order
 from crossmodal.nn.padded_words import padded_words
-from tests.methods.captions import random_captions
+from tests.methods.captions import PAIR, embedded, random_captions
 
 pytestmark = pytest.mark.usefixtures("cpu")
 
@@ -22,7 +22,6 @@ OPTIONS = {
     "batch": 20,
     "epochs": 2,
 }
-PAIR = ("image", "text")
 
 
 @pytest.fixture
@@ -37,10 +36,6 @@ def method(captioned, placed):
         return placed(BiLSTM(**OPTIONS | options), captioned)
 
     return make
-
-
-def embedded(method, split):
-    return [method.embed(modality, split.views[modality]) for modality in PAIR]
 
 
 def log_likelihoods(method, images, ids):

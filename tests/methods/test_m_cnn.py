@@ -7,7 +7,7 @@ from crossmodal.learning.selection import selection_score
 from crossmodal.methods import m_cnn
 from crossmodal.methods.m_cnn import MCNN
 from crossmodal.nn.matching_cnn import LEVELS
-from tests.methods.captions import random_captions
+from tests.methods.captions import PAIR, embedded, random_captions
 
 pytestmark = pytest.mark.usefixtures("cpu")
 
@@ -23,17 +23,12 @@ OPTIONS = {
     "batch": 20,
     "epochs": 2,
 }
-PAIR = ("image", "text")
 
 
 @pytest.fixture
 def captioned(make_split):
     """Ten random images with two random captions each."""
     return random_captions(make_split, 0, count=10, captions=2)
-
-
-def embedded(method, split):
-    return [method.embed(modality, split.views[modality]) for modality in PAIR]
 
 
 def test_the_score_is_the_sum_of_all_levels(captioned, placed):

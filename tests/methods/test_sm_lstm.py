@@ -7,6 +7,7 @@ from crossmodal.learning.pair_selection import first_items
 from crossmodal.learning.selection import selection_score
 from crossmodal.methods.sm_lstm import SMLSTM
 from crossmodal.training.pairs import Batch
+from tests.methods.captions import embedded
 from tests.methods.maps import captioned_maps
 
 pytestmark = pytest.mark.usefixtures("cpu")
@@ -18,10 +19,6 @@ OPTIONS = {"dims": 8, "word_dims": 6, "batch": 10, "epochs": 2}
 @pytest.fixture
 def captioned(make_split, rng):
     return captioned_maps(make_split, rng)
-
-
-def embedded(method, split):
-    return [method.embed(modality, split.views[modality]) for modality in FORWARD]
 
 
 def test_embeddings_are_of_each_caption_alone(captioned, placed):

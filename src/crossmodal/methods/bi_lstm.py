@@ -27,7 +27,7 @@ from crossmodal.data.split import Split, View
 from crossmodal.device import device, to_device
 from crossmodal.learning.method import CAPTIONED, Direction
 from crossmodal.learning.pair_scorer import PairScorer
-from crossmodal.learning.pair_selection import pair_rsum
+from crossmodal.learning.pair_selection import ValidationItems, pair_rsum
 from crossmodal.nn.bidirectional_captioner import BidirectionalCaptioner, Way
 from crossmodal.nn.captions import vocabulary_size
 from crossmodal.nn.padded_words import padded_words
@@ -70,11 +70,7 @@ class BiLSTM(GradientMethod[np.ndarray], PairScorer):
         clip: Positive = Field(10.0, description="Largest L2 norm of all gradients together.")
         batch: Count = Field(150, description="Captions per step.")
         epochs: Count = Field(125, description="Passes over all captions.")
-        validation_items: Count | None = Field(
-            None,
-            description="Images of the validation split by which the epoch is chosen, the first "
-            "ones; null: all of them.",
-        )
+        validation_items: ValidationItems = None
 
     options: Options
 

@@ -23,7 +23,7 @@ from crossmodal.data.split import Split, View
 from crossmodal.device import device, to_device
 from crossmodal.learning.method import CAPTIONED, Direction
 from crossmodal.learning.pair_scorer import PairScorer
-from crossmodal.learning.pair_selection import pair_rsum
+from crossmodal.learning.pair_selection import ValidationItems, pair_rsum
 from crossmodal.nn.captions import vocabulary_size
 from crossmodal.nn.losses import draw_impostors, total
 from crossmodal.nn.matching_cnn import LEVELS, LONGEST, Level, MatchingCNN
@@ -58,11 +58,7 @@ class MCNN(GradientMethod[np.ndarray], PairScorer):
         learning_rate: Positive = Field(0.1, description="Learning rate.")
         batch: int = Field(100, gt=1, description="Captions per step.")
         epochs: Count = Field(100, description="Passes over all captions.")
-        validation_items: Count | None = Field(
-            None,
-            description="Images of the validation split by which the epoch is chosen, the first "
-            "ones; null: all of them.",
-        )
+        validation_items: ValidationItems = None
 
     options: Options
 

@@ -27,7 +27,7 @@ from crossmodal.data.split import Split, View
 from crossmodal.device import device, to_device
 from crossmodal.learning.method import Direction, Takes
 from crossmodal.learning.pair_scorer import PairScorer
-from crossmodal.learning.pair_selection import pair_rsum
+from crossmodal.learning.pair_selection import ValidationItems, pair_rsum
 from crossmodal.methods._regions import Kind, Regions
 from crossmodal.nn.captions import pack, vocabulary_size
 from crossmodal.nn.losses import ranking_loss
@@ -78,11 +78,7 @@ class SMLSTM(GradientMethod[Batch], PairScorer):
         )
         batch: int = Field(128, gt=1, description="Pairs per step, of which all are scored.")
         epochs: Count = Field(30, description="Passes over the captions.")
-        validation_items: Count | None = Field(
-            None,
-            description="Images of the validation split by which the epoch is chosen, the first "
-            "ones; null: all of them.",
-        )
+        validation_items: ValidationItems = None
 
     options: Options
 
