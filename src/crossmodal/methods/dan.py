@@ -22,28 +22,27 @@ from pydantic import Field
 from torch import nn
 
 from crossmodal.data.feature_file import Ragged
-from crossmodal.data.split import Split, View
+from crossmodal.data.split import View
 from crossmodal.device import to_device
 from crossmodal.learning.method import Direction, Takes
-from crossmodal.methods._regions import Kind, Regions
+from crossmodal.methods._regions import Kind, PairOptions, RegionMethod, RegionNetwork, Regions
 from crossmodal.nn.captions import pack, vocabulary_size
 from crossmodal.nn.dual_attention import AttentionSteps
 from crossmodal.nn.losses import draw_impostors, impostor_loss, ranking_loss
 from crossmodal.nn.word_states import WordStates
-from crossmodal.plugin import Count, NotNegative, Positive, Strict
-from crossmodal.training.gradient import GradientMethod
+from crossmodal.plugin import Count, NotNegative, Positive
 from crossmodal.training.image_encoder import ImageRows
-from crossmodal.training.pairs import Batch, draw_pairs
+from crossmodal.training.pairs import Batch
 from crossmodal.training.schedule import Phase, Schedule
 
 ROWS = 512
 TAKES: Takes = {"image": ("maps",), "text": ("sequence",)}
 
 
-class DAN(GradientMethod[Batch]):
+class DAN(RegionMethod):
     """Attention to regions of maps and to words, in steps."""
 
-    class Options(Strict):
+    class Options(PairOptions):
         """Options of the attention, the loss and its training; by default as published."""
 
         dims: Count = Field(
@@ -113,18 +112,6 @@ class DAN(GradientMethod[Batch]):
             return torch.optim.Adam(parameters, weight_decay=decay, fused=True)
         return torch.optim.SGD(parameters, momentum=0.9, weight_decay=decay)
 
-    def place(self, train: Split) -> None:
-        """Keep the training images on the device, and the captions."""
-        self.images, text = ImageRows(), train.views["text"]
-        self.images.place(train.views["image"])
-        self.network.regions.fit(self.images.read(train.views["image"]))
-        self.captions, self.owners = text.sequences(), text.items
-
-    def batches(self, epoch: int, rng: np.random.Generator) -> Iterable[Batch]:
-        """Return shuffled pairs."""
-        o = self.options
-        return draw_pairs(self.owners, o.captions_per_epoch, o.batch, rng)
-
     def loss(self, batch: Batch) -> torch.Tensor:
         """Return L of a batch; captions of one image are no negatives of it."""
         images = self.network.embed_images(self.images.features(batch))
@@ -151,7 +138,7 @@ class DAN(GradientMethod[Batch]):
         return queries @ gallery.T
 
 
-class DualAttention(nn.Module):
+class DualAttention(RegionNetwork):
     """Both branches.
 
     Args:

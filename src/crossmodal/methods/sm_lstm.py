@@ -28,7 +28,7 @@ from crossmodal.device import device, to_device
 from crossmodal.learning.method import Direction, Takes
 from crossmodal.learning.pair_scorer import PairScorer
 from crossmodal.learning.pair_selection import ValidationItems, pair_rsum
-from crossmodal.methods._regions import Kind, Regions
+from crossmodal.methods._regions import Kind, PairOptions, RegionMethod, RegionNetwork, Regions
 from crossmodal.nn.captions import pack, vocabulary_size
 from crossmodal.nn.losses import ranking_loss
 from crossmodal.nn.selective_lstm import (
@@ -39,20 +39,19 @@ from crossmodal.nn.selective_lstm import (
     scores_to_learn,
 )
 from crossmodal.nn.word_states import WordStates
-from crossmodal.plugin import Count, NotNegative, Positive, Strict
-from crossmodal.training.gradient import GradientMethod
+from crossmodal.plugin import Count, NotNegative, Positive
 from crossmodal.training.image_encoder import ImageRows
-from crossmodal.training.pairs import Batch, draw_pairs
+from crossmodal.training.pairs import Batch
 from crossmodal.training.schedule import Phase, Schedule
 
 ROWS = 512
 TAKES: Takes = {"image": ("maps",), "text": ("sequence",)}
 
 
-class SMLSTM(GradientMethod[Batch], PairScorer):
+class SMLSTM(RegionMethod, PairScorer):
     """A network that scores each pair by regions and words."""
 
-    class Options(Strict):
+    class Options(PairOptions):
         """Options of the network, the loss and its training."""
 
         dims: Count = Field(
@@ -110,18 +109,6 @@ class SMLSTM(GradientMethod[Batch], PairScorer):
         """Return Adam."""
         return torch.optim.Adam(self.trainable(), fused=True)
 
-    def place(self, train: Split) -> None:
-        """Keep the training images on the device, and the captions."""
-        self.images, text = ImageRows(), train.views["text"]
-        self.images.place(train.views["image"])
-        self.network.regions.fit(self.images.read(train.views["image"]))
-        self.captions, self.owners = text.sequences(), text.items
-
-    def batches(self, epoch: int, rng: np.random.Generator) -> Iterable[Batch]:
-        """Return shuffled pairs."""
-        o = self.options
-        return draw_pairs(self.owners, o.captions_per_epoch, o.batch, rng)
-
     def loss(self, batch: Batch) -> torch.Tensor:
         """Return L of a batch; captions of one image are no negatives of it."""
         regions = Parts.of(self.network.embed_images(self.images.features(batch)))
@@ -170,7 +157,7 @@ class SMLSTM(GradientMethod[Batch], PairScorer):
         self.scorer.load_state_dict({name: torch.from_numpy(v) for name, v in state.items()})
 
 
-class PairNetwork(nn.Module):
+class PairNetwork(RegionNetwork):
     """Encoders of both sides, and the network that scores.
 
     Args:
