@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from crossmodal.nn.precision import Precision
 from crossmodal.nn.speech import SpeechNetwork
 from crossmodal.plugin import Count, NotNegative, Positive, Strict
 from crossmodal.pretrained import backbones
@@ -57,3 +58,4 @@ class SpeechImageOptions(Strict):
         description="Level of the frames behind a clip, in dB below its loudest value: 0, as in "
         "the released code of DAVEnet, or that of silence, -80.",
     )
+    precision: Precision = "float32"

@@ -25,6 +25,7 @@ from crossmodal.data.split import Split, View
 from crossmodal.device import device, to_device
 from crossmodal.errors import CrossmodalError
 from crossmodal.nn.mlp import linear
+from crossmodal.nn.precision import Precision, compute_in
 from crossmodal.plugin import Count, NotNegative, Positive, Strict
 from crossmodal.training.gradient import GradientMethod, shuffled_batches, vectors_in_parts
 
@@ -65,6 +66,7 @@ class EmbeddingNetwork(GradientMethod[Batch]):
         decay: Positive = Field(description="Factor of the learning rate after each epoch.")
         batch: int = Field(gt=1, description="Images per step, with two sentences each.")
         epochs: Count = Field(description="Passes over the images.")
+        precision: Precision = "float32"
 
     options: Options
 
@@ -75,7 +77,9 @@ class EmbeddingNetwork(GradientMethod[Batch]):
         """Build a branch for each of two views."""
         if len(views) != 2:
             raise CrossmodalError(f"the method needs two views, but has {', '.join(views)}")
-        return nn.ModuleDict({m: self._branch(v.vectors().shape[1]) for m, v in views.items()})
+        branches = {m: self._branch(v.vectors().shape[1]) for m, v in views.items()}
+        compute_in(self.options.precision, *branches.values())
+        return nn.ModuleDict(branches)
 
     def _branch(self, width: int) -> nn.Module:
         o = self.options

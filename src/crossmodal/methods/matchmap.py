@@ -39,6 +39,7 @@ from crossmodal.nn.matchmap_similarity import (
     pool_steps,
     steps_inside,
 )
+from crossmodal.nn.precision import compute_in
 from crossmodal.nn.sequences import Sequences
 from crossmodal.nn.speech import SpeechSteps
 from crossmodal.pretrained import backbones
@@ -140,6 +141,8 @@ class Matchmap(GradientMethod[Batch]):
         parts["image"] = self.convolution = MapConvolution(
             channels, speech.channels, o.image_kernel
         )
+        trunk = [parts["trunk"]] if "trunk" in parts else []
+        compute_in(o.precision, speech.convolutions, *trunk)
         network = nn.ModuleDict(parts)
         if o.initial_weights and self.run.weights:
             load_network(network, self.run.weights)

@@ -30,6 +30,7 @@ from crossmodal.nn.captions import CaptionEncoder, Initialisation, pack, vocabul
 from crossmodal.nn.losses import Hardest, hardest_ranking_loss, ranking_loss
 from crossmodal.nn.mlp import linear
 from crossmodal.nn.order_similarity import order_similarity
+from crossmodal.nn.precision import Precision, compute_in
 from crossmodal.plugin import Count, NotNegative, Positive, Strict
 from crossmodal.training.distributed import in_shares
 from crossmodal.training.gradient import GradientMethod, shuffled_batches
@@ -101,6 +102,7 @@ class MultimodalEmbedding(GradientMethod[Batch]):
             description="Passes with the second loss of 'sum-max'; null: from the best epoch of "
             "the first to `epochs`, as released, or no second loss.",
         )
+        precision: Precision = "float32"
 
         @model_validator(mode="after")
         def _check(self) -> Self:
@@ -146,6 +148,7 @@ class MultimodalEmbedding(GradientMethod[Batch]):
         options, words = self.options, vocabulary_size(views)
         image = linear(views["image"].vectors().shape[1], options.dims, options.image_bias)
         text = CaptionEncoder(words, options.word_dims, options.dims, options.initialisation)
+        compute_in(options.precision, image, text)
         return nn.ModuleDict({"image": image, "text": text})
 
     def optimizer(self) -> torch.optim.Optimizer:

@@ -32,6 +32,7 @@ from crossmodal.learning.scaling import ScalingOptions
 from crossmodal.learning.scaling_layer import ScalingLayer
 from crossmodal.nn.losses import ranking_loss
 from crossmodal.nn.mlp import linear
+from crossmodal.nn.precision import Precision, compute_in
 from crossmodal.nn.typed import ModulesByName
 from crossmodal.plugin import Count, NotNegative, Positive, Share
 from crossmodal.training.gradient import ROWS, GradientMethod, shuffled_batches, vectors_in_parts
@@ -78,6 +79,7 @@ class SAM(GradientMethod[torch.Tensor]):
         )
         batch: int = Field(gt=1, description="Pairs per step.")
         epochs: Count = Field(description="Passes n_e over the training split.")
+        precision: Precision = "float32"
 
     options: Options
 
@@ -86,9 +88,9 @@ class SAM(GradientMethod[torch.Tensor]):
 
     def build(self, views: dict[str, View]) -> nn.Module:
         """Build one projection per modality; Glorot-uniform weights, zero biases."""
-        return ModulesByName[nn.Sequential](
-            {m: self._projection(v.vectors().shape[1]) for m, v in views.items()}
-        )
+        projections = {m: self._projection(v.vectors().shape[1]) for m, v in views.items()}
+        compute_in(self.options.precision, *projections.values())
+        return ModulesByName[nn.Sequential](projections)
 
     def _projection(self, width: int) -> nn.Sequential:
         """Build scaling, then Linear-tanh-dropout-Linear-tanh, without normalisation."""

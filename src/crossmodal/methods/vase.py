@@ -38,6 +38,7 @@ from crossmodal.nn.captions import CaptionEncoder, pack
 from crossmodal.nn.cycle_loss import cycle_loss
 from crossmodal.nn.losses import ranking_loss
 from crossmodal.nn.onednn import Linear
+from crossmodal.nn.precision import compute_in
 from crossmodal.nn.sequences import Sequences
 from crossmodal.nn.speech import SpeechEncoder
 from crossmodal.plugin import Count, NotNegative, Positive
@@ -148,6 +149,7 @@ class VASE(GradientMethod[Batch]):
         for layer in maps:
             nn.init.xavier_uniform_(layer.weight)
             nn.init.zeros_(layer.bias)
+        compute_in(o.precision, *parts.values())
         return nn.ModuleDict(parts)
 
     def optimizer(self) -> torch.optim.Optimizer:

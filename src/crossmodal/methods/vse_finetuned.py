@@ -28,6 +28,7 @@ from crossmodal.learning.method import Takes
 from crossmodal.nn.captions import CaptionEncoder, pack
 from crossmodal.nn.losses import hardest_ranking_loss
 from crossmodal.nn.mlp import linear
+from crossmodal.nn.precision import Precision, compute_in
 from crossmodal.plugin import Count, NotNegative, Positive, Strict
 from crossmodal.pretrained import backbones
 from crossmodal.pretrained.weights import Weights
@@ -67,6 +68,7 @@ class VSEFinetuned(GradientMethod[Batch]):
         batch: int = Field(gt=1, description="Pairs per step, negatives of each other.")
         epochs: Count = Field(description="Passes while the image network is frozen.")
         finetuning_epochs: Count = Field(description="Passes while it learns.")
+        precision: Precision = "float32"
 
     options: Options
     task = "instance"
@@ -107,6 +109,7 @@ class VSEFinetuned(GradientMethod[Batch]):
         trunk = self.images.build(backbones.Vectors, self.run)
         image = linear(self.images.facts.width, o.dims)
         text = CaptionEncoder(words, o.word_dims, o.dims, "uniform")
+        compute_in(o.precision, trunk, image, text)
         return nn.ModuleDict({"trunk": trunk, "image": image, "text": text})
 
     def optimizer(self) -> torch.optim.Optimizer:

@@ -24,6 +24,7 @@ from crossmodal.device import device, to_device
 from crossmodal.learning.method import CAPTIONED
 from crossmodal.nn.captions import CaptionEncoder, pack, vocabulary_size
 from crossmodal.nn.mlp import linear, mlp
+from crossmodal.nn.precision import Precision, compute_in
 from crossmodal.plugin import Count, Positive, Strict
 from crossmodal.training.gradient import GradientMethod, shuffled_batches
 
@@ -44,6 +45,7 @@ class W2VV(GradientMethod[np.ndarray]):
         clip: Positive = Field(description="Largest L2 norm of all gradients together.")
         batch: Count = Field(description="Captions per step.")
         epochs: Count = Field(description="Passes over all captions.")
+        precision: Precision = "float32"
 
     options: Options
 
@@ -57,7 +59,9 @@ class W2VV(GradientMethod[np.ndarray]):
         layers = mlp([words + o.word_dims + o.dims, o.hidden], nn.ReLU, o.dropout)
         layers.append(linear(o.hidden, views["image"].vectors().shape[1]))
         layers.append(nn.ReLU())
-        return CaptionRegression(CaptionEncoder(words, o.word_dims, o.dims), layers)
+        text = CaptionEncoder(words, o.word_dims, o.dims)
+        compute_in(o.precision, text, layers)
+        return CaptionRegression(text, layers)
 
     def optimizer(self) -> torch.optim.Optimizer:
         """Return RMSprop that forgets a tenth in each step."""

@@ -13,6 +13,7 @@ from crossmodal.device import to_device
 from crossmodal.errors import CrossmodalError
 from crossmodal.nn.gru import backward_order, gru_states
 from crossmodal.nn.onednn import linear
+from crossmodal.nn.precision import narrowed
 
 WORD_RANGE = 0.1
 
@@ -85,7 +86,7 @@ class CaptionEncoder(nn.Module):
             return last[0]
         distinct, rows = words.data.unique(return_inverse=True)
         inputs, recurrent, bias, second = self.gru.all_weights[0]
-        mapped = linear(self.words(distinct), inputs, bias)
+        mapped = linear(narrowed(self.words(distinct)), inputs, bias)
         sizes = words.batch_sizes.tolist()
         states = gru_states(mapped, rows, sizes, recurrent, second)
         last = backward_order(sizes)[words.unsorted_indices]  # it begins with the last steps

@@ -37,6 +37,11 @@ def gru_states(
         weight: U, (3 D, D).
         bias: b, (3 D,).
     """
+    if inputs.dtype == torch.bfloat16:
+        # numba, which float32 need not wait for
+        from crossmodal.nn.gru_in_bfloat16 import states_in_bfloat16
+
+        return states_in_bfloat16(inputs, rows, sizes, weight, bias)
     return _States.apply(inputs, rows, sizes, weight, bias)
 
 
@@ -107,7 +112,7 @@ class _States(torch.autograd.Function):
     def backward(ctx: Context, d_all: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         rows, gates, states, candidates, weight = ctx.saved_tensors
         dims, sizes, first = weight.shape[1], ctx.sizes, ctx.sizes[0]
-        before = _states_before(states, sizes)
+        before = states_before(states, sizes)
         d_g, d_recurrent = torch.empty_like(states), torch.empty_like(gates)
         d_states = states.new_zeros(first, dims)
         whole = (d_all, gates, *_derivatives(gates, before, candidates), d_g, d_recurrent)
@@ -124,7 +129,7 @@ class _States(torch.autograd.Function):
         return d_inputs, None, None, d_weight, d_recurrent.sum(0)
 
 
-def _states_before(states: torch.Tensor, sizes: list[int]) -> torch.Tensor:
+def states_before(states: torch.Tensor, sizes: list[int]) -> torch.Tensor:
     """Return the state that each step begins with, (sum of lengths, D)."""
     after = states.split(sizes)
     longer = zip(after, sizes[1:], strict=False)

@@ -11,6 +11,7 @@ from crossmodal.data.feature_file import Ragged
 from crossmodal.device import to_device
 from crossmodal.nn.gru import backward_order, gru_states
 from crossmodal.nn.onednn import linear
+from crossmodal.nn.precision import narrowed
 
 POOL = 16  # batches that are sorted by length together
 
@@ -95,7 +96,7 @@ class BiGRU(nn.Module):
         for layer in range(self.gru.num_layers):
             weights = self.gru.all_weights[2 * layer : 2 * layer + 2]  # forward and backward
             states = [
-                gru_states(linear(steps, w, b), order, sizes, u, c)
+                gru_states(linear(narrowed(steps), w, b), order, sizes, u, c)
                 for order, (w, u, b, c) in zip(orders, weights, strict=True)
             ]
             steps = torch.cat([states[0], states[1][orders[1]]], dim=1)

@@ -1,5 +1,6 @@
 """Networks that read speech: a CNN over frames and, in VASE, a BiGRU behind it."""
 
+from contextlib import nullcontext
 from typing import Literal
 
 import torch
@@ -42,7 +43,7 @@ class SpeechSteps(nn.Module):
         Returns:
             The steps, and how many of them each row has, (b,) on the CPU.
         """
-        with half_precision():
+        with half_precision() if frames.is_cuda else nullcontext():  # a method's own on a CPU
             steps = self.convolutions(frames)
         # rounded down as in the released code, whose 0 steps for under 16 frames would give NaN
         counts = (lengths // self.convolutions.stride).clamp(min=1)
