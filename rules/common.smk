@@ -67,6 +67,7 @@ JOBS, REQUESTS = Jobs(PARAMS), Requests(PARAMS)
 DRAWINGS = Drawings(JOBS)
 with reporting():
     refuse_missing_data(PARAMS, JOBS.datasets(), JOBS.views())
+NONE = "(?!)"  # matches nothing
 LIGHT = {"mem_mb": 2000, "runtime": 60, "gpu": 0}  # what a job without training asks for
 
 

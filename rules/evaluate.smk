@@ -99,6 +99,7 @@ rule show_examples:
     input:
         embeddings=JOBS.shown_embeddings,
         dataset=JOBS.shown_files,
+        media=ancient(JOBS.shown_shards),
         style=local(seen(PACKAGE / "reporting/site_page/site.css")),
     output:
         "results/examples/{experiment}.html",

@@ -2,7 +2,6 @@
 #
 # A feature with `jobs` is extracted in parts, which are joined.
 IN_PARTS = [feature for feature in PARAMS.features if PARAMS.jobs_of(feature) > 1]
-NONE = "(?!)"  # matches nothing
 
 
 rule extracted:
@@ -13,6 +12,7 @@ rule extracted:
 rule extract:
     input:
         dataset=JOBS.feature_data,
+        media=ancient(JOBS.feature_shards),
         sources=JOBS.feature_sources,
         weights=ancient(JOBS.feature_weights),
     output:
@@ -42,6 +42,7 @@ rule extract:
 rule extract_part:
     input:
         dataset=JOBS.feature_data,
+        media=ancient(JOBS.feature_shards),
         sources=JOBS.feature_sources,
         weights=ancient(JOBS.feature_weights),
     output:

@@ -21,6 +21,14 @@ JOBS = {
     "minimum": 1,
     "description": "Number of jobs that extract the feature, each a part of it; by default 1.",
 }
+SHARD_SIZE = {
+    "type": ["string", "integer"],
+    "description": "Bytes of a shard of the media, such as 1GB; by default, all are in one file.",
+}
+FURTHER: dict[str, dict[str, Any]] = {
+    "features": {"jobs": JOBS},
+    "datasets": {"max_shard_size": SHARD_SIZE},
+}
 
 
 def schema() -> dict[str, Any]:
@@ -55,7 +63,7 @@ def _entry(kind: str, definitions: dict[str, Any]) -> dict[str, Any]:
                 options[key].append(value)
     properties = {key: v[0] if len(v) == 1 else {"anyOf": v} for key, v in sorted(options.items())}
     named = {key: TEXT | value for key, value in NAMES.items()}
-    named |= {"jobs": JOBS} if kind == "features" else {}
+    named |= FURTHER.get(kind, {})
     named["plugin"] = {"enum": plugins.names(kind), "description": f"File in {kind}/."}
     return {"type": "object", "additionalProperties": False, "properties": named | properties}
 

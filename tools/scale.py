@@ -32,17 +32,25 @@ Written by `python tools/scale.py`.
 
 ## What is computed where
 
-- `prepare`: one job beside the raw files, on a machine with a disk of {media:.0f} TB. The disk is what limits it.
-- `extract_part`: {parts} jobs with a GPU each, as one array; `jobs: {parts}` of the feature. Each part reads all items, and verifies all of `media.zip`: {hashed:,.0f} TB are read together, most of which serves verification.
+- `prepare`: one job beside the raw files, on a machine with a disk of {media:.0f} TB. The disk is what limits it. With `max_shard_size: 1GB`, [media are in shards](parameters.md#media-in-shards), of which one is open.
+- `extract_part`: {parts} jobs with a GPU each, as one array; `jobs: {parts}` of the feature. Each part reads all items, but of the media the shards of its own items alone, and verifies each file as it reads it.
 - `join_parts`: one job, which reads and writes {feature:.1f} TB twice.
 - `train`: one job with GPUs of one machine. A pass is one epoch; the suites of the papers make {epochs}.
 - `evaluate`: of the test split alone, so that its cost does not grow with the training split.
+
+## Numbers of files
+
+| pairs | media (TB) | shards of 1 GB | parts of a feature, until they are joined |
+| ---: | ---: | ---: | ---: |
+{files}
+
+Besides them a prepared dataset has four files, and a feature one. All shards are in one folder, which Snakemake, DVC and an object store take as a whole; a job has at most four of them open.
 
 ## What would have to change
 
 In the order in which one would meet it:
 
-1. **One `media.zip`**: {media:.0f} TB in one file. Shards of at most 1 GB each would let each part verify and stage its own alone; verification would then take {once:.0f} processor hours, not {verified:,.0f}.
+1. **Media in an object store**: a job gets the folder of shards as a whole, {media:.0f} TB for each of {parts} parts. On a file system that all jobs share, nothing is copied; from a store, a part would have to ask for its own shards alone.
 
 2. **Items in memory**: each job holds all items and captions as objects, {held:.0f} GB. A table that is read in slices would need no more than a slice.
 
@@ -109,8 +117,6 @@ def plan(rates: Rates) -> tuple[list[Step], dict[str, float]]:
     reading, held = READING * hours, HELD * PAIRS / 1e9
     media = rates.of("prepare", "{}", "disk_mb") * terabytes
     rows = rates.of("extract", "{}/vgg19_centre", "disk_mb") * terabytes
-    once = HASHING * media * 1e6 / 3600
-    verified = PARTS * once
     training = rates.of("train", "{}_fc7_sh", "memory_mb", of_training=True) * terabytes
     fit = rates.of("train", "{}_fc7_sh", "gpu_seconds", of_training=True) * hours / EPOCHS
     unit = time("extract", "{}/vgg19_centre_fc7_unit") + reading
@@ -119,14 +125,13 @@ def plan(rates: Rates) -> tuple[list[Step], dict[str, float]]:
     network = time("extract", "{}/vgg19_centre", "gpu_seconds")
     steps = [
         Step("prepare", 1, time("prepare", "{}"), 0, held, media),
-        Step("extract a VGG19 layer", PARTS, verified + PARTS * reading, network, held, rows),
+        Step("extract a VGG19 layer", PARTS, PARTS * reading, network, held, rows),
         Step("join its parts", 1, joining, 0, held, rows),
         Step("normalise it (`fc7`)", 1, unit, 0, held, rows),
         Step("extract `tokens`", 1, tokens, 0, held),
         Step("train SH, a pass", 1, reading, fit, 1e3 * training + held),
     ]
-    numbers = {"media": media, "hashed": PARTS * media, "feature": rows, "once": once}
-    numbers |= {"verified": verified, "held": held, "training": training}
+    numbers = {"media": media, "feature": rows, "held": held, "training": training}
     return steps, numbers | {"tenth_held": held / 10, "tenth_training": 100 * training}
 
 
@@ -135,7 +140,11 @@ def page(project: Params) -> str:
     steps, numbers = plan(Rates(project))
     rows = "\n".join(step.row() for step in steps)
     prices = {"processor": PROCESSOR, "gpu": GPU, "parts": PARTS, "epochs": EPOCHS, "pairs": PAIRS}
-    return PAGE.format(rows=rows, **prices, **numbers)
+    sizes = ((pairs, numbers["media"] * pairs / PAIRS) for pairs in (PAIRS // 10, PAIRS))
+    files = "\n".join(
+        f"| {pairs:,} | {media:.1f} | {media * 1e3:,.0f} | {PARTS} |" for pairs, media in sizes
+    )
+    return PAGE.format(rows=rows, files=files, **prices, **numbers)
 
 
 if __name__ == "__main__":

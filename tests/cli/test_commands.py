@@ -154,6 +154,13 @@ CALLS = {
         "steps.prepare.prepare",
         [SPECS["prepare"], Path("raw"), Path("out")],
     ),
+    (
+        *("prepare_in_shards", JSON["prepare"], "out", "--raw", "raw"),
+        *("--max-shard-size", "1000"),
+    ): (
+        "steps.prepare_in_shards.prepare_in_shards",
+        [SPECS["prepare"], Path("raw"), Path("out"), 1000],
+    ),
     ("judge", JSON["judge"], "out", "--raw", "raw"): (
         "steps.judge.judge",
         [SPECS["judge"], Path("raw"), Path("out")],

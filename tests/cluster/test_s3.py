@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.workflow.project import SNAKEMAKE, jobs_run, kill_when, new_project
+from tests.workflow.project import PARAMS, SNAKEMAKE, jobs_run, kill_when, new_project
 
 boto3 = pytest.importorskip("boto3")
 pytest.importorskip("snakemake_storage_plugin_s3")
@@ -17,6 +17,7 @@ pytest.importorskip("snakemake_storage_plugin_s3")
 KEYS = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_DEFAULT_REGION": "us-east-1"}
 STORED = ("--default-storage-provider", "s3", "--default-storage-prefix", "s3://team/runs")
 TABLE, MODEL = "results/tables/small.md", "models/cca/seed0/model.safetensors"
+IN_SHARDS = {"scenes": PARAMS["datasets"]["scenes"] | {"max_shard_size": "100kB"}}
 RELAY = """
 import asyncio, sys
 async def copy(reader, writer):
@@ -84,10 +85,11 @@ def stored(path):
 
 @pytest.mark.long
 def test_outputs_in_a_bucket_survive_kills_of_jobs_and_server(tmp_path, relay):
-    project = new_project(tmp_path / "project", seeds=1)
+    project = new_project(tmp_path / "project", seeds=1, datasets=IN_SHARDS)
     command = (*SNAKEMAKE, *STORED, "--", TABLE)
     with relay():
         kill_when(project, lambda _: stored("features/scenes/fc7.h5"), *command)
+        assert stored("data/prepared/scenes/media/media-00005.zip")
     with relay() as server:
         process = project.start(*command)
         while not stored(MODEL):

@@ -183,6 +183,19 @@ def test_a_dataset_that_may_be_passed_on_is_sent_as_a_whole(project, hub):
     assert [row["id"] for row in read_csv(Path("sent.csv"), ["id", "item"])] == features.ids
 
 
+def test_media_in_shards_are_sent_where_a_file_would_be(project, hub):
+    shard = Path("data/prepared/toy/media/media-00000.zip")
+    shard.parent.mkdir()
+    shard.write_bytes(b"shard")
+    send("toy", datasets=CLOSED)
+    files = hub.repositories["datasets", "team/toy"].files
+    assert "media-00000.zip" not in files["croissant.json"].decode() + " ".join(files)
+    send("toy")
+    files = hub.repositories["datasets", "team/toy"].files
+    assert files["media/media-00000.zip"] == b"shard"
+    assert '"@id": "media/media-00000.zip"' in files["croissant.json"].decode()
+
+
 def test_of_a_closed_dataset_ids_and_splits_are_sent(project, hub, capsys):
     send("toy", datasets=CLOSED)
     files = hub.repositories["datasets", "team/toy"].files

@@ -127,6 +127,19 @@ MESSAGES = [
     ("features/lda/jobs", 0, ["features.lda.jobs: must be a whole number of at least 1", "is 0"]),
     ("features/lda/jobs", True, ["features.lda.jobs: must be a whole number", "is True"]),
     ("methods/cca/jobs", 2, ["methods.cca.jobs: unknown key"]),
+    (
+        "datasets/wikipedia/max_shard_size",
+        0,
+        ["datasets.wikipedia.max_shard_size: must be a size", "is 0"],
+    ),
+    (
+        "datasets/wikipedia/max_shard_size",
+        True,
+        ["max_shard_size: must be a size", "is True"],
+    ),
+    ("datasets/wikipedia/max_shard_size", "3GB", ["max_shard_size: must be a size of at most 2GB"]),
+    ("datasets/wikipedia/max_shard_size", "big", ["must be a size of at most 2GB, such as 1GB"]),
+    ("features/lda/max_shard_size", "1GB", ["features.lda.max_shard_size: unknown key"]),
     ("features/lda/modality", "image", ["wiki_cca.views.text", "'lda' describes image"]),
 ]
 

@@ -4,6 +4,7 @@ from crossmodal.data.dataset import Dataset
 from crossmodal.data.prepared import FILES, Prepared
 from crossmodal.errors import CrossmodalError
 from crossmodal.steps.prepare import prepare
+from crossmodal.steps.prepare_in_shards import prepare_in_shards
 from crossmodal.workflow.specs import PrepareSpec
 
 
@@ -40,6 +41,15 @@ def test_a_dataset_is_prepared_from_its_published_files(raw, tmp_path):
     prepare(PrepareSpec(plugin="toy", options={"test": 1}), raw, tmp_path / "mine")
     assert Prepared(tmp_path / "mine").splits == {"first": "train", "second": "test"}
     assert sorted(path.name for path in (tmp_path / "mine").iterdir()) == sorted(FILES)
+
+
+def test_media_in_shards_make_the_same_dataset(raw, tmp_path):
+    spec = PrepareSpec(plugin="toy", options={"test": 1})
+    prepare_in_shards(spec, raw, tmp_path / "mine", 1000)
+    assert Prepared(tmp_path / "mine").splits == {"first": "train", "second": "test"}
+    assert sorted(path.name for path in (tmp_path / "mine").iterdir()) == sorted([*FILES, "media"])
+    with pytest.raises(CrossmodalError, match="1 items in split 'train', but the dataset declar"):
+        prepare_in_shards(PrepareSpec(plugin="toy", options={"test": 2}), raw, tmp_path / "mine", 9)
 
 
 def test_a_dataset_of_another_size_than_declared_is_not_written(raw, tmp_path):

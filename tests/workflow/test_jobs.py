@@ -110,6 +110,25 @@ def test_missing_package_stops_before_the_first_job(jobs, tmp_path, monkeypatch)
     assert jobs.params.lacking("fc7") == []
 
 
+def test_shards_of_media_change_no_other_specification(jobs, monkeypatch):
+    scenes = SimpleNamespace(dataset="scenes", feature="activations", experiment="sam")
+    bow = SimpleNamespace(dataset="scenes", feature="bow")
+
+    def asked():
+        return jobs.prepare(scenes), jobs.extract(scenes), jobs.train(scenes)
+
+    before = asked()
+    assert jobs.shard_size(scenes) is None
+    assert jobs.feature_shards(scenes) == jobs.shown_shards(scenes) == []
+    monkeypatch.setitem(jobs.params.datasets["scenes"], "max_shard_size", "1GB")
+    assert asked() == before
+    assert jobs.shard_size(scenes) == 10**9
+    assert (
+        jobs.feature_shards(scenes) == jobs.shown_shards(scenes) == ["data/prepared/scenes/media"]
+    )
+    assert jobs.feature_shards(bow) == []  # it reads texts
+
+
 def test_feature_inputs_are_its_files_and_other_features(jobs):
     fc7 = SimpleNamespace(dataset="scenes", feature="fc7")
     assert jobs.feature_sources(fc7) == ["features/scenes/activations.h5"]

@@ -11,6 +11,7 @@ from crossmodal.errors import CrossmodalError
 from crossmodal.workflow import records
 
 FEATURE, RUN = "features/toy/bow.h5", "results/runs/cca/seed0.json"
+FOLDER = "data/prepared/toy/media"
 
 
 @pytest.fixture(autouse=True)
@@ -53,6 +54,33 @@ def test_records_and_times_travel_with_the_files(project):
     records.take_over()
     assert [json.loads(stored(output).read_text()) for output in (FEATURE, RUN)] == before
     assert [path.stat().st_mtime for path in paths] == [1000.0, 2000.0]
+
+
+def test_records_of_a_folder_travel_and_tell_another_one(project):
+    folder = make(project, FOLDER.replace("media", "items.csv")).parent / "media"
+    folder.mkdir()
+    (folder / "media-00000.zip").write_bytes(b"first")
+    (folder / ".snakemake_timestamp").touch()
+    os.utime(folder, (3000.0, 3000.0))
+    stored(FOLDER).write_text(json.dumps({"params": ["a"], "endtime": 3000.0}))
+    before = stored(FOLDER).read_text()
+    assert records.doubt(lambda path: path == FOLDER) == []
+    records.carry()
+    move_to_another_machine()
+    os.utime(folder)
+    records.take_over()
+    assert json.loads(stored(FOLDER).read_text()) == json.loads(before)
+    assert folder.stat().st_mtime == 3000.0
+    (folder / "media-00000.zip").unlink()
+    move_to_another_machine()
+    os.utime(folder)
+    with pytest.raises(CrossmodalError, match="data/prepared/toy/media: changed since it was made"):
+        records.take_over()
+
+
+def test_a_folder_without_a_record_is_due(project):
+    (project / FOLDER).mkdir(parents=True)
+    assert records.doubt(lambda path: path == FOLDER) == [Path(FOLDER)]
 
 
 def test_curves_have_no_records_among_them(project):

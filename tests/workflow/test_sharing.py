@@ -85,6 +85,9 @@ PATHS = {
     "data/prepared/open/.unfinished-a1/new.zip": False,
     "features/open/.unfinished-a1/new.h5": False,
     "data/prepared/part/media.zip": False,
+    "data/prepared/open/media/media-00000.zip": True,
+    "data/prepared/closed/media/media-00000.zip": False,
+    "data/prepared/part/media/media-00000.zip": False,
     "models/mine/seed0/model.safetensors": True,
     "models/theirs/seed0/model.safetensors": False,
     "embeddings/theirs/seed0.h5": False,
@@ -131,6 +134,11 @@ def test_what_is_not_versioned_is_not_uploaded(path):
         sharing.refuse_upload(Params(), [Path(path)])
     else:
         assert path in refused(path, *(path for path, shared in PATHS.items() if shared))
+
+
+def test_folders_of_closed_shards_are_not_uploaded():
+    sharing.refuse_upload(Params(), [Path("data/prepared/open/media")])
+    assert "data/prepared/part/media:" in refused("data/prepared/part/media")
 
 
 def test_what_is_versioned_may_be_uploaded():

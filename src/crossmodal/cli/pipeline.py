@@ -55,6 +55,20 @@ def prepare(
     run(PrepareSpec.from_json(spec), raw, output)
 
 
+@app.command("prepare_in_shards", hidden=True)
+def prepare_in_shards(
+    spec: Spec,
+    raw: Annotated[Path, typer.Option(help="Folder of the published files.")],
+    output: Output,
+    max_shard_size: Annotated[int, typer.Option(help="Bytes of a shard, at most.", min=1)],
+) -> None:
+    """Convert published files to items, captions, splits and media in shards."""
+    from crossmodal.steps.prepare_in_shards import prepare_in_shards as run
+    from crossmodal.workflow.specs import PrepareSpec
+
+    run(PrepareSpec.from_json(spec), raw, output, max_shard_size)
+
+
 @app.command(hidden=True)
 def judge(
     spec: Spec,

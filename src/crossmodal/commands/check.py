@@ -43,11 +43,12 @@ def _check_prepared(params: Params, name: str) -> None:
 
     from crossmodal.commands.datasets import to_prepare
     from crossmodal.commands.examine import examine
-    from crossmodal.data.prepared import PREPARED, Prepared, is_prepared
+    from crossmodal.data.media import PreparedMedia
+    from crossmodal.data.prepared import PREPARED, is_prepared
 
     if not is_prepared(name):
         raise CrossmodalError(f"{PREPARED / name}: not prepared yet; run {to_prepare(name)}")
-    dataset = Prepared(PREPARED / name)
+    dataset = PreparedMedia(PREPARED / name)
     table, warnings, errors = examine(dataset, params.dataset_of(name).counts())
     Console().print(table)
     for warning in warnings:

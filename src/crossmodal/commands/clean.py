@@ -11,7 +11,8 @@ from crossmodal.commands.examine import examine
 from crossmodal.config.params import Params, read
 from crossmodal.data.dataset import Source
 from crossmodal.data.fetching import MIRROR
-from crossmodal.data.prepared import FILES, PREPARED, Prepared, is_prepared
+from crossmodal.data.media import PreparedMedia
+from crossmodal.data.prepared import FILES, PREPARED, is_prepared
 from crossmodal.errors import CrossmodalError, unknown
 from crossmodal.workflow.records import record_of, verified
 
@@ -59,7 +60,7 @@ def _refuse_unsound(params: Params, name: str) -> None:
     for file in files:
         record_of(file)
     verified(files)
-    _, _, errors = examine(Prepared(folder), params.dataset_of(name).counts())
+    _, _, errors = examine(PreparedMedia(folder), params.dataset_of(name).counts())
     if errors:
         raise CrossmodalError(f"{folder}: {errors[0]}; nothing was removed; prepare it again")
 

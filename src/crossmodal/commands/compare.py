@@ -5,7 +5,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from crossmodal.commands.why import provenance_of
-from crossmodal.data.prepared import PREPARED, Prepared
+from crossmodal.data.media import PreparedMedia
+from crossmodal.data.prepared import PREPARED
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import write_text
 from crossmodal.io.relative_names import inside
@@ -88,8 +89,8 @@ def _check_queries(path: Path, model: Embedded, values: dict[str, QueryValues]) 
         raise CrossmodalError(f"{path}: not of the queries of its metrics; evaluate the run again")
 
 
-def _dataset(embeddings: Path) -> Prepared:
+def _dataset(embeddings: Path) -> PreparedMedia:
     """Return the dataset of the project whose test split was embedded."""
     inputs = map(Path, provenance_of(embeddings).inputs)
     name = next((path.parent.name for path in inputs if path.name == "items.csv"), "")
-    return Prepared(inside(PREPARED, name, embeddings))
+    return PreparedMedia(inside(PREPARED, name, embeddings))

@@ -8,6 +8,7 @@ from safetensors.numpy import save_file
 from crossmodal.config.params import Params
 from crossmodal.data.feature_file import Ragged
 from crossmodal.data.feature_reader import read_features
+from crossmodal.data.media import SHARDS
 from crossmodal.data.prepared import PREPARED, REMARKS, Prepared, is_prepared
 from crossmodal.errors import CrossmodalError, unknown
 from crossmodal.io.files import sha256, write_csv
@@ -49,6 +50,8 @@ def dataset_files(
         closed = dict.fromkeys(MEDIA, reason)
     else:
         files |= {file: folder / file for file in MEDIA}
+        shards = sorted((folder / SHARDS).glob("*.zip"))
+        files |= {str(path.relative_to(folder)): path for path in shards}
     for path in sorted((FEATURES / name).glob("*.h5")):
         if reason := _closed(params, name, path.stem):
             closed[f"features/{path.stem}"] = reason

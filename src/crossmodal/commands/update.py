@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from crossmodal.commands.datasets import to_prepare
+from crossmodal.data.media import PreparedMedia
 from crossmodal.data.prepared import FILES, PREPARED, Item, Prepared, is_prepared
 from crossmodal.data.split import Split, label_matrix, label_names
 from crossmodal.errors import CrossmodalError
@@ -104,7 +105,7 @@ def update(
         CrossmodalError: If the method is not an online one, the output holds a model, no new pairs
             are left, or the dataset does not fit the model.
     """
-    fitted, prepared = read_model(folder), Prepared(PREPARED / dataset)
+    fitted, prepared = read_model(folder), PreparedMedia(PREPARED / dataset)
     method = _online_method(fitted, folder)
     _refuse(fitted, folder, output, dataset)
     stream = Pairs(prepared, fitted, weights)

@@ -42,6 +42,8 @@ class Checks:
         self._check_suites()
         for name, table in self.params.tables.items():
             self._check_table(f"tables.{name}", table)
+        for name in self.params.datasets:
+            self.params.shard_size_of(name)
         for name in self.params.features:
             self.params.jobs_of(name)
             self._check_sources(name)

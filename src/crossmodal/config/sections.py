@@ -4,8 +4,10 @@ from typing import Annotated, Self
 
 from pydantic import (
     BeforeValidator,
+    ByteSize,
     Field,
     PrivateAttr,
+    TypeAdapter,
     ValidationError,
     ValidationInfo,
     model_validator,
@@ -21,7 +23,8 @@ from crossmodal.errors import CrossmodalError
 from crossmodal.plugin import Strict
 
 NAMES = ("plugin", "label", "published")  # keys of an entry that are no options
-FEATURE_NAMES = (*NAMES, "jobs")  # the same of a feature
+FURTHER_NAMES = {"features": ("jobs",), "datasets": ("max_shard_size",)}  # more of some sections
+SIZE = TypeAdapter(Annotated[ByteSize, Field(gt=1, le=2 * 10**9)])  # of a shard; `true` is 1
 
 
 def _with_bases(entries: object, info: ValidationInfo) -> object:
@@ -149,7 +152,7 @@ class Sections(Strict):
     def plugin(self, kind: str, name: str) -> Entry:
         """Return plug-in and options of one entry of `datasets`, `features` or `methods`."""
         entry = getattr(self, kind)[name]
-        names = FEATURE_NAMES if kind == "features" else NAMES
+        names = (*NAMES, *FURTHER_NAMES.get(kind, ()))
         options = {key: value for key, value in entry.items() if key not in names}
         return {"plugin": entry["plugin"], "options": options}
 
@@ -162,6 +165,17 @@ class Sections(Strict):
                 f"it is {jobs!r}"
             )
         return jobs
+
+    def shard_size_of(self, dataset: str) -> int | None:
+        """Return the bytes of a shard of a dataset's media, at most; None: all are in one file."""
+        size = self.datasets[dataset].get("max_shard_size")
+        try:
+            return None if size is None else int(SIZE.validate_python(size))
+        except ValidationError:
+            raise CrossmodalError(
+                f"params.yaml: datasets.{dataset}.max_shard_size: must be a size of at most 2GB, "
+                f"such as 1GB, but it is {size!r}"
+            ) from None
 
     def fit(self, experiment: str) -> Fit:
         """Return all that a fit of an experiment depends on, but its data."""

@@ -10,7 +10,8 @@ import numpy as np
 
 from crossmodal.data.feature_file import Ragged
 from crossmodal.data.feature_reader import read_features
-from crossmodal.data.prepared import Caption, Item, Prepared
+from crossmodal.data.media import PreparedMedia
+from crossmodal.data.prepared import Caption, Item
 from crossmodal.errors import CrossmodalError
 from crossmodal.models.embedding_file import SPLITS, read_embedded_facts, read_embedded_rows
 from crossmodal.models.model import ARGUMENTS, Model
@@ -88,7 +89,7 @@ class SplitGallery(Gallery):
         model: Model,
     ) -> None:
         self.name, self.modality = f"{dataset.name}, {split}", modality
-        self._split, self._feature, self._prepared = split, feature, Prepared(dataset)
+        self._split, self._feature, self._prepared = split, feature, PreparedMedia(dataset)
         self._files = [dataset / "splits.csv", feature]
         self._embedded: Path | None = None
         if embeddings and split in SPLITS and _is_current(embeddings, self._files, model):
@@ -160,7 +161,7 @@ class SplitGallery(Gallery):
         return self._items[item].labels
 
     def media(self, id: str) -> bytes:
-        """Return a member of the dataset's media.zip."""
+        """Return the file of the dataset that the item names."""
         if self.modality == "image":
             member = self._items[id].image
         else:

@@ -15,7 +15,8 @@ from crossmodal.data.feature_file import FeatureFile, Ragged, Rows, write_featur
 from crossmodal.data.feature_parts import Part
 from crossmodal.data.feature_reader import open_features
 from crossmodal.data.known_words import check_known_words
-from crossmodal.data.prepared import Prepared, item_of
+from crossmodal.data.media import PreparedMedia
+from crossmodal.data.prepared import item_of
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.checkpoints import unfinished_work
 from crossmodal.io.files import readable
@@ -85,7 +86,7 @@ def extracted(
     where = f"features.{name}"
     feature: Feature = plugins.make("features", spec.plugin, spec.options, where)
     feature.threads, feature.language = threads, spec.language
-    dataset = Prepared(folder)
+    dataset = PreparedMedia(folder)
     inputs = [folder / file for file in feature.reads]
     inputs += [features / f"{source}.h5" for source in feature.of]
     network = weights / feature.weights if feature.weights else None

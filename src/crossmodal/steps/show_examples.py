@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from crossmodal.data.prepared import Prepared
+from crossmodal.data.media import PreparedMedia
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import write_text
 from crossmodal.learning.method import Direction
@@ -40,7 +40,7 @@ def show_examples(spec: ExamplesSpec, output: Path, embeddings: list[Path], fold
     verified([*embeddings, *(folder / name for name in ("items.csv", "captions.csv", "media.zip"))])
     models = [read_embeddings(path) for path in embeddings]
     _check_queries(embeddings, models)
-    showing, own = Showing(Prepared(folder)), models[0]
+    showing, own = Showing(PreparedMedia(folder)), models[0]
     title = f"{' beside '.join(spec.labels)}: {spec.dataset}, test split"
     parts = []
     for pair in own.directions():

@@ -34,7 +34,7 @@ class Record(BaseModel, extra="allow", strict=True):
 
 
 class Entry(BaseModel, extra="forbid", strict=True):
-    """A record, and the SHA-256 of the file that it describes."""
+    """A record, and the SHA-256 of the file that it describes; of a folder, that of its names."""
 
     record: Record
     sha256: str = Field(pattern="^[0-9a-f]{64}$")

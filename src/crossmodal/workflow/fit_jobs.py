@@ -8,6 +8,7 @@ from crossmodal.config.experiment import Experiment
 from crossmodal.config.fit import non_defaults
 from crossmodal.config.params import Params
 from crossmodal.config.plugins import module
+from crossmodal.data.media import SHARDS
 from crossmodal.data.prepared import FILES, is_prepared
 from crossmodal.errors import ENCODERS, CrossmodalError
 from crossmodal.io.files import digest
@@ -98,10 +99,15 @@ class FitJobs:
 
     def prepare(self, wildcards: Wildcards) -> str:
         """Return the specification of preparing: options, and the user's own files."""
-        entry = self.params.plugin("datasets", wildcards.dataset)
-        # as inputs of the rule, many files of a user would fill records and logs
-        files = own_files.content(self.params.dataset_of(wildcards.dataset).files())
-        return job_spec("prepare", PrepareSpec(**entry, files=files), f"datasets.{entry['plugin']}")
+        return self._prepare("prepare", wildcards)
+
+    def prepare_in_shards(self, wildcards: Wildcards) -> str:
+        """Return the specification of preparing with media in shards: as of preparing."""
+        return self._prepare("prepare_in_shards", wildcards)
+
+    def shard_size(self, wildcards: Wildcards) -> int | None:
+        """Return the bytes of a shard, at most."""
+        return self.params.shard_size_of(wildcards.dataset)
 
     def judged_files(self, wildcards: Wildcards) -> list[str]:
         """Return the published files that qrels are read from."""
@@ -124,6 +130,11 @@ class FitJobs:
         """Return the files of the prepared dataset that a feature reads."""
         reads = self.params.feature_of(wildcards.feature).reads
         return [f"data/prepared/{wildcards.dataset}/{name}" for name in reads]
+
+    def feature_shards(self, wildcards: Wildcards) -> list[str]:
+        """Return the folder of media in shards, if there is one and a feature reads it."""
+        reads = self.params.feature_of(wildcards.feature).reads
+        return self._shards(wildcards.dataset) if "media.zip" in reads else []
 
     def feature_sources(self, wildcards: Wildcards) -> list[str]:
         """Return the features that a feature is computed from."""
@@ -225,6 +236,16 @@ class FitJobs:
     def _raw_files(self, dataset: str) -> list[str]:
         sources = self.params.dataset_of(dataset).sources
         return [f"{self._raw_folder(dataset)}/{source.file}" for source in sources]
+
+    def _prepare(self, step: str, wildcards: Wildcards) -> str:
+        entry = self.params.plugin("datasets", wildcards.dataset)
+        # as inputs of the rule, many files of a user would fill records and logs
+        files = own_files.content(self.params.dataset_of(wildcards.dataset).files())
+        return job_spec(step, PrepareSpec(**entry, files=files), f"datasets.{entry['plugin']}")
+
+    def _shards(self, dataset: str) -> list[str]:
+        folder = f"data/prepared/{dataset}/{SHARDS}"
+        return [folder] if self.params.shard_size_of(dataset) else []
 
     def _published_qrels(self) -> Iterator[str]:
         for table in self.suite:

@@ -55,6 +55,10 @@ class Jobs(FitJobs):
         files = ("items.csv", "captions.csv", "media.zip")
         return self._prepared(wildcards.experiment, *files)
 
+    def shown_shards(self, wildcards: Wildcards) -> list[str]:
+        """Return the folder of these media, if they are in shards."""
+        return self._shards(self._experiment(wildcards.experiment).dataset)
+
     def shown_embeddings(self, wildcards: Wildcards) -> list[str]:
         """Return the embeddings for a page of examples, of one experiment or of two."""
         return [f"embeddings/{name}/seed0.h5" for name in self._beside(wildcards.experiment)]

@@ -7,6 +7,7 @@ that made the files saw. A file that is not the one its record describes is refu
 """
 
 import contextlib
+import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable
@@ -15,6 +16,7 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from crossmodal.config.workflow_files import program
+from crossmodal.data.media import SHARDS
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import find, sha256, write_json, write_text
 from crossmodal.workflow.carrier import (
@@ -63,7 +65,7 @@ def take_over() -> None:
             if not new and not current and stored not in (None, entry.record):
                 continue
             if not current and not (UNFINISHED / name).exists():
-                if not path.is_file() or sha256(path) != entry.sha256:
+                if _digest(path) != entry.sha256:
                     if new or stored:  # or it was made anew, and is due since its record is lost
                         wrong.append(path)
                     continue
@@ -90,10 +92,11 @@ def doubt(is_output: Callable[[str], bool]) -> list[Path]:
     """
     readable = (name for name in _names(STORE) if _stored(name))
     recorded = {*map(described, readable), *map(described, _names(UNFINISHED))}
-    outputs = (path for folder in OUTPUTS for path in _files(Path(folder)))
+    files = (path for folder in OUTPUTS for path in _files(Path(folder)))
+    shards = Path().glob(f"data/prepared/*/{SHARDS}")  # the only folders that a job makes
     unknown = [
         path
-        for path in outputs
+        for path in (*files, *shards)
         if path.name != CARRIER
         and not path.is_relative_to(RAW)
         and path not in recorded
@@ -175,7 +178,7 @@ def carry() -> None:
     by_folder: dict[Path, dict[str, Record]] = {}
     for name in _names(STORE):
         path, record = described(name), _stored(name)  # none if the file was emptied
-        if record and path.is_file() and path.parts[0] in OUTPUTS:
+        if record and (path.is_file() or path.is_dir()) and path.parts[0] in OUTPUTS:
             by_folder.setdefault(home(path), {})[name] = record
     for folder, records in by_folder.items():
         before = read_carrier(folder / CARRIER)
@@ -201,7 +204,18 @@ def _entry(name: str, record: Record, before: Entry | None) -> Entry:
     """Return a record with the checksum of its file, which is read if the record is new."""
     if before and before.record == record:
         return before
-    return Entry(record=record, sha256=sha256(described(name)))
+    return Entry(record=record, sha256=_digest(described(name)))
+
+
+def _digest(path: Path) -> str:
+    """Return the SHA-256 of a file; of a folder, whose files something lists, that of its names.
+
+    It is empty where there is neither, but a pipe for example.
+    """
+    if not path.is_dir():
+        return sha256(path) if path.is_file() else ""
+    sizes = {file.name: file.stat().st_size for file in path.glob("[!.]*")}
+    return hashlib.sha256(json.dumps(sizes, sort_keys=True).encode()).hexdigest()
 
 
 def _is_current(path: Path, record: Record) -> bool:

@@ -33,6 +33,7 @@ CLOSED = (
     "!/data/raw/weights",
     "/data/prepared/*/captions.csv",
     "/data/prepared/*/media.zip",
+    "/data/prepared/*/media",
     "/results/examples",
 )
 

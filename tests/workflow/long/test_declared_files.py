@@ -59,7 +59,9 @@ def planned(folder):
 def copy(files, source, target):
     for file in files:
         (target / file).parent.mkdir(parents=True, exist_ok=True)
-        if not Path(file).is_absolute():
+        if (source / file).is_dir():
+            shutil.copytree(source / file, target / file)
+        elif not Path(file).is_absolute():
             shutil.copy(source / file, target / file)
 
 
@@ -81,11 +83,15 @@ def run_alone(job, store, folder):
 def test_every_command_finds_what_its_rule_declares_alone(tmp_path):
     config = own_config()
     config["features"]["own_words"]["jobs"] = 2
+    config["datasets"]["own"]["max_shard_size"] = "100kB"
+    config["datasets"]["other"] = config["datasets"]["own"] | {"max_shard_size": None}
+    config["experiments"]["other"] = config["experiments"]["own"] | {"dataset": "other"}
+    config["tables"]["other"] = PARAMS["tables"]["small"] | {"experiments": ["other"]}
     config["tables"]["within"] = config["tables"]["own"] | {"retrieval": "intra-modal"}
     config["tables"]["own"] |= {"readout": ["own", "posteriors"]}
     judged = PARAMS["tables"]["small"] | {"experiments": ["own"], "relevance": ["answers.csv"]}
     config["tables"]["judged"] = judged
-    config["suites"]["own"] = ["own", "within", "judged"]
+    config["suites"]["own"] = ["own", "other", "within", "judged"]
     host = tmp_path / "host"
     host.mkdir()
     (host / "config.yaml").write_text(yaml.dump(config, Dumper=PlainDumper))

@@ -10,6 +10,7 @@ from datasets import Dataset
 from mteb.abstasks import AbsTaskRetrieval
 from mteb.abstasks.task_metadata import TaskMetadata
 
+from crossmodal.data.media import PreparedMedia
 from crossmodal.data.prepared import Item, Prepared
 from crossmodal.data.split import label_matrix, label_names
 from crossmodal.errors import CrossmodalError
@@ -32,7 +33,7 @@ class Entry:
     Args:
         id: Of the item or the caption.
         item: The item's index in the split.
-        content: The text, or the member of media.zip.
+        content: The text, or the file that the item names.
     """
 
     id: str
@@ -58,7 +59,7 @@ class PreparedRetrieval(AbsTaskRetrieval):
 
     def __init__(
         self,
-        dataset: Prepared,
+        dataset: PreparedMedia,
         direction: tuple[str, str],
         relevance: Relevance,
         unit: Unit,
@@ -151,7 +152,7 @@ def retrieval_tasks(
     Raises:
         CrossmodalError: If the dataset is incomplete, or its split lacks a modality.
     """
-    dataset = Prepared(folder)
+    dataset = PreparedMedia(folder)
     return [
         PreparedRetrieval(dataset, direction, relevance, unit, split, language)
         for direction in directions(list(modalities))
@@ -178,7 +179,7 @@ def _entries(dataset: Prepared, items: list[Item], modality: str, unit: Unit) ->
 def _decoding(
     dataset: Prepared, column: str, decode: Callable[[bytes, str], object]
 ) -> Callable[[dict[str, list[object]]], dict[str, list[object]]]:
-    """Return a function that decodes a column of members of media.zip, for the rows read."""
+    """Return a function that decodes a column of names of files, for the rows read."""
 
     def read(batch: dict[str, list[object]]) -> dict[str, list[object]]:
         members = [*map(str, batch.get(column, []))]

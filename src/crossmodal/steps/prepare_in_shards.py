@@ -1,0 +1,29 @@
+"""`prepare` with media in shards: a step of its own, whose code makes no other dataset due."""
+
+from pathlib import Path
+
+from crossmodal.config import plugins
+from crossmodal.data.shard_writer import ShardWriter
+from crossmodal.steps.prepare import CHECKED
+from crossmodal.workflow.records import verified
+from crossmodal.workflow.specs import PrepareSpec
+
+
+def prepare_in_shards(spec: PrepareSpec, raw: Path, output: Path, max_shard_size: int) -> None:
+    """Write the prepared dataset into the folder `output`.
+
+    Args:
+        spec: The dataset's plug-in and options.
+        raw: Folder of the published files.
+        output: Folder that gets items.csv, captions.csv, splits.csv, media.zip and media.
+        max_shard_size: Bytes of a shard, at most.
+
+    Raises:
+        CrossmodalError: If a file is not as published, or a split has another size than declared.
+    """
+    dataset = plugins.make("datasets", spec.plugin, spec.options, f"datasets.{output.name}")
+    named = [raw / source.file for source in dataset.sources]
+    verified(path for path in named if path.suffix not in CHECKED)
+    with ShardWriter(output, max_shard_size) as out:
+        dataset.prepare(raw, out)
+        out.check(dataset.counts())
