@@ -372,3 +372,13 @@ def test_init__states_whether_broken_files_are_left_out(begin, skip_bad):
     begin(*pictures(), skip_bad=skip_bad)
     overlay = yaml.safe_load(Path("holiday.yaml").read_text())
     assert overlay["datasets"]["holiday"].get("skip_bad", False) is skip_bad
+
+
+def test_a_large_folder_gets_its_media_in_shards(begin, tmp_path):
+    begin(*pictures(12))
+    assert params.read(PATH, Path("holiday.yaml")).shard_size_of("holiday") is None
+    begin(*pictures(12), folder="large")
+    os.truncate(tmp_path / "large/dog 1.jpg", 10**9 + 1)  # a hole, which takes no room
+    Path("large.yaml").unlink()
+    begin(folder="large")
+    assert params.read(PATH, Path("large.yaml")).shard_size_of("large") == 10**9

@@ -58,7 +58,7 @@ def survey(params: Params) -> tuple[list[tuple[str, ...]], dict[str, str]]:
                 _download(lacking),
                 _unstated(raw.name, dataset.sources),
                 "yes" if prepared else "no",
-                decimal(_size(raw) + _size(PREPARED / name)),
+                decimal(size_of(raw) + size_of(PREPARED / name)),
                 "yes" if dataset.redistribution else "no",
                 dataset.licence,
             )
@@ -105,6 +105,7 @@ def _download(lacking: list[Source]) -> str:
     return decimal(sum(sizes)) if len(sizes) == len(lacking) else "unknown"
 
 
-def _size(folder: Path) -> int:
-    """Return the bytes of all files in a folder."""
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+def size_of(folder: Path) -> int:
+    """Return the bytes of all files in a folder, or of a file."""
+    files = (path for path in (folder, *folder.rglob("*")) if path.is_file())
+    return sum(path.stat().st_size for path in files)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import yaml
 
+from crossmodal.commands.datasets import size_of
 from crossmodal.commands.init_encoder import encoder_features, encoder_group, encoder_named
 from crossmodal.config.overlays import read_files
 from crossmodal.config.workflow_files import program
@@ -24,6 +25,7 @@ from crossmodal.io.hub import Model
 
 FEATURES = {"image": "lite0_fne_z", "text": "bow_item", "speech": "logmel_statistics"}
 SMALL = 1000  # items; below, a pretrained sentence encoder beats words learnt from the captions
+SHARD = 10**9  # bytes; what is larger gets its media in shards
 LONGEST = 60  # characters of a default name, which becomes part of file names
 OVERLAY = """\
 # Laid over params.yaml: {command}
@@ -81,6 +83,7 @@ def init(
     elsewhere = folder.is_dir() and table.option == "csv" and table.csv.parent != folder
     options = f"root: {quoted(folder.as_posix())}, " if elsewhere else ""
     options += "skip_bad: true, " if skip_bad else ""
+    options += "max_shard_size: 1GB, " if size_of(folder) > SHARD else ""
     text = _overlay(name, table, options, language, command, model)
     refuse_another(overlay, text)
     _write(table, overlay, text, folder)
