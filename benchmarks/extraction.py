@@ -3,7 +3,8 @@
 The bare pass is the same network, its batch norms folded, channels last and without read-out, on
 ready tensors of the same batch size. "decoded" extracts from squares that are decoded already,
 "extracted" from JPEG files. All take turns, so that other work on the machine hits all, and the
-best round of each counts. Weights are random: they cost no more and no less than trained ones.
+best round of each counts. The last column extracts from decoded squares in bfloat16. Weights are
+random: they cost no more and no less than trained ones.
 Run: OMP_NUM_THREADS=1 python benchmarks/extraction.py
 """
 
@@ -24,7 +25,13 @@ from crossmodal.features.activations import Activations
 from crossmodal.pretrained.backbones import random_network
 from crossmodal.pretrained.read_out import fold
 
-CASES = (("efficientnet_lite0", "blocks"), ("efficientnet_lite0", "all"), ("squeezenet1_1", "all"))
+CASES = (
+    ("efficientnet_lite0", "blocks"),
+    ("efficientnet_lite0", "all"),
+    ("squeezenet1_1", "all"),
+    ("resnet50", "blocks"),
+    ("vgg16", "all"),
+)
 CROPS_A_ROUND, ROUNDS = 160, 8
 WIDTH, HEIGHT = 500, 375  # as on Flickr
 
@@ -63,16 +70,12 @@ def from_squares(feature, batches):
 
 
 def compare(prepared, backbone, layers, crops):
-    feature = Activations(
-        backbone=backbone,
-        weights="random",
-        crops=crops,
-        resize="warp",
-        layers=layers,
-        tap="post",
-        seed=0,
+    options = {"backbone": backbone, "weights": "random", "crops": crops, "resize": "warp"}
+    feature, narrow = (
+        Activations(**options, layers=layers, precision=p) for p in ("float32", "bfloat16")
     )
     feature.setup(None)
+    narrow.setup(None)
     network = fold(random_network(backbone, 0)).to(memory_format=torch.channels_last)
     size, side = CROPS_AT_ONCE["cpu"], feature.preparation.crop
     batch = torch.randn(size, 3, side, side).contiguous(memory_format=torch.channels_last)
@@ -84,6 +87,7 @@ def compare(prepared, backbone, layers, crops):
             seconds(bare_pass, network, batch),
             seconds(from_squares, feature, batches),
             seconds(feature.extract, prepared, items, {}),
+            seconds(from_squares, narrow, batches),
         )
         for _ in range(ROUNDS)
     ]
@@ -94,7 +98,7 @@ def compare(prepared, backbone, layers, crops):
 
 def main():
     print(f"{torch.get_num_threads()} threads, JPEG files of {WIDTH} x {HEIGHT} pixels")
-    print(f"{'network':<20}{'layers':<8}{'crops':>5}   bare im/s    decoded  extracted")
+    print(f"{'network':<20}{'layers':<8}{'crops':>5}   bare im/s    decoded  extracted   bfloat16")
     with tempfile.TemporaryDirectory() as folder:
         prepared = dataset(Path(folder))
         for backbone, layers in CASES:

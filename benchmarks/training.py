@@ -6,19 +6,23 @@ sorted and packed, gradients clipped together. The peer of SAM lists the triplet
 gathers their scores and margins. The peer of VASE trains as the released loop of DAVEnet does:
 shuffled clips are padded, to 2,048 frames as released or to the longest of the batch; an image of
 one channel is convolved, and PyTorch's GRU reads the steps. All have the same networks,
-hyper-parameters and loss as ours, which is checked on one batch first. One thread, best of two;
-ours packs captions, so that it has no padding. The last rows compare ours on FNE's 12,416 columns
-of int8 with ours on FC7's 4,096 of float32: a ratio of 0.67 or more means that a step takes at most
-1.5 times as long. On a processor, `most` is the ratio of a step that did its matrix products alone.
-Captions are those of Flickr8k where CROSSMODAL_MIRROR has it, else random words.
-Run: python benchmarks/training.py
+hyper-parameters and loss as ours, which is checked on one batch first. Each is measured in float32,
+as released, and in bfloat16: ours by its option `precision`, the peer within PyTorch's autocast.
+Ratios are ours by the peer, `f/f` and `b/b` in the same precision, `b/f` bfloat16 by float32. One
+thread, best of two; ours packs captions, so that it has no padding. On a processor, `most` is the
+ratio of a step in float32 that did its matrix products alone. The last rows compare ours on FNE's
+12,416 columns of int8 with ours on FC7's 4,096 of float32: a ratio of 0.67 or more means that a
+step takes at most 1.5 times as long. Captions are those of Flickr8k where CROSSMODAL_MIRROR has
+it, else random words.
+Run: python benchmarks/training.py [ROW ...], rows by the beginnings of their names
 """
 
 import os
+import sys
 import zipfile
 from collections import Counter
 from functools import partial
-from itertools import islice, repeat
+from itertools import islice
 from pathlib import Path
 from time import perf_counter, process_time
 from unittest.mock import patch
@@ -32,6 +36,7 @@ from torch.nn.utils import clip_grad_norm_
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_sequence
 from torch.utils.data import DataLoader
 
+from crossmodal.cli.memory import keep_freed_memory
 from crossmodal.config import params
 from crossmodal.data.feature_file import Ragged
 from crossmodal.data.split import Split, View
@@ -52,6 +57,7 @@ WARM_UP, ROUNDS = 1, 2
 PRESETS = params.read(Path("params.yaml"))
 SH, MH, SAM_OPTIONS = (PRESETS.plugin("methods", n)["options"] for n in ("sh", "mh", "sam"))
 BASE = PRESETS.plugin("methods", "vase_small")["options"] | {"cycle_weight": 0.0}
+PRECISIONS = ("float32", "bfloat16")
 MARGIN, CLIP, RATE = SH["margin"], SH["clip"], SH["learning_rate"]
 
 
@@ -130,16 +136,25 @@ def plain(method, split, optimizer, batches, loss, together=lambda _: []):
     start(method, split)
     method.network.train()
     optimizer, stamps = optimizer(method), []
+    narrow = method.options.precision == "bfloat16"
     for batch in batches(method, split):
         stamps.append(clock())
         optimizer.zero_grad()
-        value = loss(method, batch)
+        with torch.autocast(device().type, torch.bfloat16, enabled=narrow):
+            value = loss(method, batch)
         value.backward()
         for group in together(p for p in method.network.parameters() if p.grad is not None):
             clip_grad_norm_(group, CLIP)
         optimizer.step()
     value.item()  # waits for a GPU
     return (len(stamps) - WARM_UP) / (clock() - stamps[WARM_UP])
+
+
+def rates(make, split, validation, *peer):
+    """Steps per second of ours in either precision, then of the peer."""
+    methods = [make(precision=precision) for precision in PRECISIONS]
+    fast = [ours(method, split, validation) for method in methods]
+    return *fast, *(plain(method, split, *peer) for method in methods)
 
 
 def products(method, batch):
@@ -265,7 +280,8 @@ def captions(options, batches, loss, collate, together, dims, word_dims, count, 
     """A caption pipeline and its peer."""
     split, validation = captioned(count, rng), captioned(2, rng)
     options = options | {"dims": dims, "word_dims": word_dims, "epochs": epochs}
-    method = MultimodalEmbedding(**options)
+    make = partial(MultimodalEmbedding, **options)
+    method = make()
     start(method, split)
     rows = np.arange(128)
     words = [split.views["text"].features[CAPTIONS * row] for row in rows]
@@ -274,8 +290,7 @@ def captions(options, batches, loss, collate, together, dims, word_dims, count, 
     pairs = rows, CAPTIONS * rows
     torch.testing.assert_close(loss(method, batch), method.loss(pairs))
     bound = products(method, pairs)
-    fast = ours(method, split, validation)
-    return fast, plain(method, split, adam, batches, loss, together), bound
+    return *rates(make, split, validation, adam, batches, loss, together), bound
 
 
 sh = partial(captions, SH, padded_batches, padded_loss, padded, one_by_one)
@@ -325,12 +340,12 @@ def triplet_loss(method, batch):
 
 def sam(count, epochs, rng):
     split, validation = categorised(count, rng), categorised(20, rng)
-    method = SAM(**SAM_OPTIONS | {"epochs": epochs})
+    make = partial(SAM, **SAM_OPTIONS | {"epochs": epochs})
+    method = make()
     start(method, split)
     batch = next(iter(method.batches(0, rng)))  # leaves dropout off
     torch.testing.assert_close(triplet_loss(method, batch), method.loss(batch))
-    fast = ours(method, split, validation)
-    return fast, plain(method, split, SAM.optimizer, triplet_batches, triplet_loss)
+    return rates(make, split, validation, SAM.optimizer, triplet_batches, triplet_loss)
 
 
 def spoken(count, rng):
@@ -385,43 +400,62 @@ def clip_loss(method, batch):
 
 def vase(frames, count, epochs, rng):
     split, validation = spoken(count, rng), spoken(2, rng)
-    method = VASE(**BASE | {"epochs": epochs})
+    make = partial(VASE, **BASE | {"epochs": epochs})
+    method = make()
     start(method, split)
     rows = np.arange(32)
     expected = method.loss(Batch(rows, rows))
     # a GPU computes ours in bfloat16
     digits = {} if device().type == "cpu" else {"rtol": 1e-3, "atol": 0}
     torch.testing.assert_close(clip_loss(method, padded_clips(rows, split, 0)), expected, **digits)
-    fast = ours(method, split, validation)
-    return fast, plain(method, split, adam, partial(clip_batches, frames), clip_loss, all_together)
+    peer = adam, partial(clip_batches, frames), clip_loss, all_together
+    return rates(make, split, validation, *peer)
+
+
+def best(measure, sizes):
+    """Each rate in its best round."""
+    return np.max([measure(*sizes, np.random.default_rng(0)) for _ in range(ROUNDS)], axis=0)
+
+
+def wanted(name):
+    return len(sys.argv) == 1 or name.startswith(tuple(sys.argv[1:]))
 
 
 def report(name, measure, *sizes):
-    rates = [measure(*sizes, rng) for rng in map(np.random.default_rng, repeat(0, ROUNDS))]
-    fast, slow, *bounds = np.max(rates, axis=0)
-    ratios = "".join(f"{rate / slow:8.2f}" for rate in (fast, *bounds))
-    print(f"{name:<44}{fast:9.2f}{slow:9.2f}{ratios}", flush=True)
+    if wanted(name):
+        ours_f, ours_b, peer_f, peer_b, *bound = best(measure, sizes)
+        ratios = ours_f / peer_f, ours_b / peer_f, ours_b / peer_b, *(b / peer_f for b in bound)
+        text = "".join(f"{rate:8.2f}" for rate in (ours_f, ours_b, peer_f, peer_b, *ratios))
+        print(f"{name:<44}{text}", flush=True)
+
+
+def report_columns(name, measure, *sizes):
+    if wanted(name):
+        fne, fc7 = best(measure, sizes)
+        print(f"{name:<44}{fne:8.2f}{fc7:8.2f}{fne / fc7:8.2f}", flush=True)
 
 
 def main():
     torch.set_num_threads(1)
+    keep_freed_memory()  # as jobs do
     title = "steps per second on " + device().type
-    print(f"{title:<44}{'ours':>9}{'peer':>9}{'ratio':>8}{'most':>8}")
+    columns = ("ours f", "ours b", "peer f", "peer b", "f/f", "b/f", "b/b", "most")
+    print(f"{title:<44}{''.join(f'{column:>8}' for column in columns)}")
     padding = waste(captioned(1_280, np.random.default_rng(0)), np.random.default_rng(0))
     print(f"padding in the peer's batches of 128 captions: {padding:.0%}; in ours none")
     report("FNE-SH, 256 units, 128-d words, batch 128", sh, 256, 128, 1_280, 2)
     report("FNE-SH, 512 units, 300-d words, batch 128", sh, 512, 300, 640, 2)
-    report("FNE-SH, 1024 units, 1024-d words, batch 128", sh, 1_024, 1_024, 640, 1)
+    report("FNE-SH, 1024 units, 1024-d words, batch 128", sh, 1_024, 1_024, 2_560, 1)
     report("FNE-SH, 1536 units, 1024-d words, batch 128", sh, 1_536, 1_024, 640, 1)
-    report("FNE-MH, 1024 units, 1024-d words, batch 128", mh, 1_024, 1_024, 640, 1)
+    report("FNE-MH, 1024 units, 1024-d words, batch 128", mh, 1_024, 1_024, 2_560, 1)
     report("FNE-MH, 1536 units, 1024-d words, batch 128", mh, 1_536, 1_024, 640, 1)
     report("VASE's base, DAVEnet / 8, batch 32", partial(vase, 0), 1_280, 3)
     report("the same, peer with 2,048 frames", partial(vase, RELEASED), 640, 1)
     report("SAM, 4096-d images, 1000-d texts, batch 200", sam, 1_000, 2)
-    print(f"{'steps per second of ours':<44}{'FNE':>9}{'FC7':>9}{'ratio':>8}")
-    report("SH, 1536 units, 1024-d words, batch 128", sh_embeddings, 1_536, 1_024, 640, 1)
-    report("MH, 1024 units, 1024-d words, batch 128", mh_embeddings, 1_024, 1_024, 640, 1)
-    report("SH, 512 units, 300-d words, batch 128", sh_embeddings, 512, 300, 640, 2)
+    print(f"{'steps per second of ours':<44}{'FNE':>8}{'FC7':>8}{'ratio':>8}")
+    report_columns("SH, 1536 units, 1024-d words, batch 128", sh_embeddings, 1_536, 1_024, 640, 1)
+    report_columns("MH, 1024 units, 1024-d words, batch 128", mh_embeddings, 1_024, 1_024, 640, 1)
+    report_columns("SH, 512 units, 300-d words, batch 128", sh_embeddings, 512, 300, 640, 2)
 
 
 if __name__ == "__main__":

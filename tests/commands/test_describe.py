@@ -90,6 +90,13 @@ def test_features_and_datasets_are_described_too(described):
     assert kinds == ["experiments.scenes", "datasets.scenes"]
 
 
+@pytest.mark.parametrize("name", ["sh", "vase_small", "lite0_activations"])
+def test_the_processors_that_gain_by_bfloat16_are_named(described, name):
+    (line,) = (line for line in described(name) if line[0] == "precision")
+    assert line[1:3] == ["float32 | bfloat16", "float32"]
+    assert "processors with AMX" in line[4]
+
+
 def test_the_layers_of_a_network_are_shown_with_their_columns(described):
     lines = described("lite0_fc7")
     start = lines.index(["layers of efficientnet_lite0"])

@@ -117,6 +117,22 @@ def test_extraction_repeats_bit_for_bit(dataset, rows):
     assert again.dtype == np.float32
 
 
+@pytest.mark.parametrize(
+    ("backbone", "layers"),
+    [("squeezenet1_1", "all"), ("efficientnet_lite0", "last"), ("timm/test_vit", "blocks")],
+)
+def test_rows_in_bfloat16_are_nearly_those_of_float32(dataset, backbone, layers):
+    options = {"backbone": backbone, "layers": layers, "crops": 1}
+    narrow, single = (
+        loaded(**options, precision=precision).extract(dataset, dataset.items[:3], {})
+        for precision in ("bfloat16", "float32")
+    )
+    assert narrow.dtype == np.float32
+    errors = np.linalg.norm(narrow - single, axis=1) / np.linalg.norm(single, axis=1)
+    assert (errors > 1e-5).all()
+    assert (errors < 0.02).all()
+
+
 @pytest.fixture
 def torch_threads():
     """Sets the threads that PyTorch splits an operation among, and afterwards resets them."""

@@ -16,6 +16,7 @@ from crossmodal.data.prepared import Item, Items
 from crossmodal.features._frozen import FrozenFeature
 from crossmodal.images.crops import Preparation, Resize
 from crossmodal.io.files import JsonObject
+from crossmodal.nn.precision import Precision, compute_in
 from crossmodal.plugin import Strict
 from crossmodal.pretrained import backbones
 from crossmodal.pretrained.network_facts import Network
@@ -48,6 +49,7 @@ class BackboneFeature(FrozenFeature):
             "'warp' changes the aspect ratio, 'short' cuts the ends of the long side."
         )
         seed: int = Field(0, ge=0, description="Seed of random weights.")
+        precision: Precision = "float32"
 
     options: Options
     modality = "image"
@@ -73,6 +75,11 @@ class BackboneFeature(FrozenFeature):
         network = backbones.make_network(self.options.backbone, weights, self.options.seed)
         super().setup(weights)
         self.network = self._read_out(network)
+        if self.options.precision == "bfloat16":
+            for layer in self.network.modules():
+                if isinstance(layer, nn.Conv2d | nn.Linear):
+                    layer.bfloat16()  # once, since they learn no more
+        compute_in(self.options.precision, self.network)
 
     @abstractmethod
     def _read_out(self, network: nn.Module) -> nn.Module:
