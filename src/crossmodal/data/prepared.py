@@ -4,7 +4,8 @@ A folder with four files. `items.csv`: id, category (the single-label protocol),
 multi-label protocol, separated by `;`), image (member of media.zip or empty). `captions.csv`: id,
 item, text, audio (member of media.zip or empty). `splits.csv`: item, split. `media.zip`: images,
 spoken captions and feature matrices that the dataset's authors published, not compressed again.
-Where there is something to remark on the data, `remarks.json` lists it.
+Where media are in shards, members are of these, see `crossmodal.data.media`. Where there is
+something to remark on the data, `remarks.json` lists it.
 """
 
 import io
