@@ -72,6 +72,19 @@ use rule evaluate as evaluate_intra_modal with:
         spec=JOBS.evaluate_intra_modal,
 
 
+use rule evaluate as evaluate_folds with:
+    output:
+        metrics="results/folds/{folds}/{experiment}/seed{seed}.json",
+        queries="results/folds/{folds}/{experiment}/seed{seed}.npz",
+    log:
+        "logs/evaluate/{experiment}/seed{seed}.folds{folds}.log",
+    benchmark:
+        "results/benchmarks/evaluate_folds/{folds}/{experiment}/seed{seed}.tsv"
+    params:
+        command="evaluate_folds",
+        spec=JOBS.evaluate_folds,
+
+
 rule evaluate_qrels:
     input:
         embeddings="embeddings/{experiment}/seed{seed}.h5",

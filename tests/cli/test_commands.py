@@ -27,6 +27,7 @@ from crossmodal.workflow.report_specs import (
     ClaimsSpec,
     DrawSpec,
     ExamplesSpec,
+    FoldsSpec,
     Margins,
     SiteSpec,
     TabulateSpec,
@@ -55,6 +56,7 @@ SPECS = {
     "evaluate": EvaluateSpec(fit="0123"),
     "evaluate_posteriors": EmbedSpec(**DATA),
     "evaluate_intra_modal": EvaluateSpec(fit="0123"),
+    "evaluate_folds": FoldsSpec(fit="0123", folds=5),
     "evaluate_qrels": EvaluateSpec(fit="0123"),
     "show_examples": ExamplesSpec(labels=["CCA"], dataset="toy", relevance="category"),
     "draw": DrawSpec(drawing=Margins(title="Toy")),
@@ -208,6 +210,7 @@ CALLS = {
         for command, name in {
             "evaluate_run": "evaluate",
             "evaluate_intra_modal": "evaluate_intra_modal",
+            "evaluate_folds": "evaluate_folds",
         }.items()
     },
     (

@@ -245,6 +245,15 @@ def test_a_table_by_qrels_needs_the_own_metrics_too():
     assert both.all_prepared_files(SMALL) == own.all_prepared_files(SMALL)
 
 
+def test_a_table_in_folds_needs_the_metrics_of_its_folds_alone():
+    own, parted = make(), make(folds=5)
+    folder = "results/folds/5"
+    expected = [p.replace("results/runs", folder) for p in own.table_runs(SMALL)]
+    assert parted.table_runs(SMALL) == expected
+    asked = SimpleNamespace(experiment="cca", folds="5")
+    assert json.loads(parted.evaluate_folds(asked))["folds"] == 5
+
+
 def test_published_qrels_are_prepared_for_tables_that_show_them(monkeypatch):
     monkeypatch.setattr(project_params.PARAMS, "suite", "fne_paper")
     jobs = Jobs(project_params.PARAMS)
@@ -270,6 +279,9 @@ def test_published_qrels_are_prepared_for_tables_that_show_them(monkeypatch):
         ({"relevance": ["my qrels.csv"]}, "use letters, digits"),
         ({"metrics": ["nDCG@10"]}, "nDCG@10 is of qrels; name some in `relevance`"),
         ({"retrieval": "intra-modal", "relevance": ["own", "q.csv"]}, "there is own alone"),
+        ({"folds": 5, "relevance": ["own", "q.csv"]}, "in folds there is own alone"),
+        ({"folds": 5, "retrieval": "intra-modal"}, "folds: of cross-modal retrieval alone"),
+        ({"folds": 1}, "greater than or equal to 2"),
     ],
 )
 def test_relevance_that_means_nothing_is_refused(small, message):

@@ -121,6 +121,16 @@ def test_intra_modal_retrieval_is_measured_where_shown(project):
     assert project.jobs() == {"evaluate_intra_modal": 3, "tabulate": 1, "merge": 1}
 
 
+def test_folds_are_measured_where_shown(project):
+    params = project.params()
+    params["tables"]["small"]["folds"] = 2
+    project.write_params(params)
+    assert project.jobs() == {"evaluate_folds": 3, "tabulate": 1, "merge": 1}
+    project.run()
+    assert (project.folder / "results/folds/2/cca/seed0.json").exists()
+    assert project.jobs() == {}
+
+
 def test_class_posteriors_are_measured_where_shown(project):
     params = project.params()
     params["tables"]["small"]["readout"] = ["own", "posteriors"]

@@ -186,6 +186,15 @@ def evaluate_intra_modal(spec: Spec, output: Output, embeddings: Embeddings, see
     run(EvaluateSpec.from_json(spec), output, embeddings, seed)
 
 
+@app.command("evaluate_folds", hidden=True)
+def evaluate_folds(spec: Spec, output: Output, embeddings: Embeddings, seed: Seed) -> None:
+    """Compute the mean metrics of parts of the test items, and those of the controls."""
+    from crossmodal.steps.evaluate_folds import evaluate_folds as run
+    from crossmodal.workflow.report_specs import FoldsSpec
+
+    run(FoldsSpec.from_json(spec), output, embeddings, seed)
+
+
 @app.command("evaluate_qrels", hidden=True)
 def evaluate_qrels(
     spec: Spec,

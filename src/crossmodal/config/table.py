@@ -133,6 +133,12 @@ class Table(Strict):
         description="What is relevant: 'own' as the experiments say, the path of a CSV of query, "
         "document and grade, or the name of qrels that the dataset has; with several, in columns.",
     )
+    folds: int | None = Field(
+        None,
+        ge=2,
+        description="Number of parts of the test items, equally many consecutive ones in the "
+        "dataset's order; each is ranked for itself, and metrics are the means. null: one gallery.",
+    )
     ranked: bool = Field(
         False, description="Whether rows are in order of the first metric, the best first."
     )
@@ -186,6 +192,14 @@ class Table(Strict):
         if not self.qrels and {*JUDGED} & {*self.metrics}:
             lacking = next(metric for metric in self.metrics if metric in JUDGED)
             raise ValueError(f"metrics: {lacking} is of qrels; name some in `relevance`")
+        return self
+
+    @model_validator(mode="after")
+    def _check_folds(self) -> "Table":
+        if self.folds and (self.relevance != [OWN] or self.readout != [OWN]):
+            raise ValueError("readout, relevance: in folds there is own alone")
+        if self.folds and self.retrieval != "cross-modal":
+            raise ValueError("folds: of cross-modal retrieval alone")
         return self
 
     @model_validator(mode="after")

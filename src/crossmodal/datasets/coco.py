@@ -20,6 +20,7 @@ from crossmodal.plugin import Strict
 
 FILE = "dataset_coco.json"
 FOLDERS = ("train2014", "val2014")
+TESTED = "val2014"  # has the images for validation and testing
 # as Vilalta et al. 2019, section 4.1
 COUNTS = {"train": 82_783, "validation": 1000, "test": 1000}
 WHOLE_TEST = 5000  # images of the split file's test part
@@ -79,14 +80,15 @@ class Coco(Dataset):
         return COUNTS | ({"test": WHOLE_TEST} if self.options.whole_test else {})
 
     def prepare(self, raw: Path, out: Writer) -> None:
-        """Read the split file, and the images in the order of their archives."""
+        """Read the split file and the images, those for testing in the order of the split file."""
         images = _karpathy.read_images(raw, FILE)
         by_split = {split: [i for i in images if i.split == split] for split in SPLITS}
         chosen = [i for split, count in self.counts().items() for i in by_split[split][:count]]
         for folder in FOLDERS:
             wanted = {image.file: image for image in chosen if image.file.startswith(f"{folder}/")}
             with Archive(raw / f"{folder}.zip") as archive:
-                _karpathy.write(archive, wanted, out)
+                # five folds of the test images are consecutive images of the split file
+                _karpathy.write(archive, wanted, out, as_listed=folder == TESTED)
 
     def judge(self, name: str, raw: Path) -> Iterator[Judgement]:
         """Read which captions answer images, and which images captions; see `Dataset.judge`."""

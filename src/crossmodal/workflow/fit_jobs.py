@@ -36,6 +36,7 @@ class Wildcards(Protocol):
         table: Key of `tables`.
         drawing: Figure in `results/figures/`, without its suffix.
         qrels: Name of qrels.
+        folds: Number of parts of the test items.
     """
 
     dataset: str
@@ -47,6 +48,7 @@ class Wildcards(Protocol):
     table: str
     drawing: str
     qrels: str
+    folds: str
 
 
 class FitJobs:

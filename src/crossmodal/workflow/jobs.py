@@ -8,6 +8,7 @@ from crossmodal.workflow.report_specs import (
     Claimed,
     ClaimsSpec,
     ExamplesSpec,
+    FoldsSpec,
     SiteExperiment,
     SiteSpec,
     SiteTable,
@@ -15,7 +16,7 @@ from crossmodal.workflow.report_specs import (
 )
 from crossmodal.workflow.specs import EvaluateSpec, Spec
 
-POSTERIORS, QRELS = "results/posteriors", "results/qrels"
+POSTERIORS, QRELS, FOLDS = "results/posteriors", "results/qrels", "results/folds"
 RUNS = {"cross-modal": "results/runs", "intra-modal": "results/intra_modal"}  # by kind of retrieval
 CURVES = ("learning", "precision_scope")
 
@@ -38,6 +39,11 @@ class Jobs(FitJobs):
     def evaluate_qrels(self, wildcards: Wildcards) -> str:
         """Return the specification of metrics: the fit whose embeddings they are of."""
         return self._scored("evaluate_qrels", wildcards)
+
+    def evaluate_folds(self, wildcards: Wildcards) -> str:
+        """Return the specification of metrics by folds: the fit, and their number."""
+        spec = FoldsSpec(fit=self.fit_of(wildcards.experiment), folds=int(wildcards.folds))
+        return job_spec("evaluate_folds", spec, self._module(wildcards.experiment))
 
     def qrels(self, wildcards: Wildcards) -> str:
         """Return the qrels of a table: the user's own file, or what the dataset has."""
@@ -73,7 +79,7 @@ class Jobs(FitJobs):
             relevance=experiment.relevance,
             fit=self.fit_of(name),
         )
-        return job_spec("show_examples", spec, f"methods.{self.params.fit(name).plugin}")
+        return job_spec("show_examples", spec, self._module(name))
 
     def runs(self, wildcards: Wildcards) -> list[str]:
         """Return the metrics of all seeds of an experiment."""
@@ -90,7 +96,8 @@ class Jobs(FitJobs):
     def table_runs(self, wildcards: Wildcards) -> list[str]:
         """Return the metrics of all runs that a table shows."""
         table = self.params.tables[wildcards.table]
-        runs = self.runs_of(table.experiments, RUNS[table.retrieval])
+        folder = f"{FOLDS}/{table.folds}" if table.folds else RUNS[table.retrieval]
+        runs = self.runs_of(table.experiments, folder)
         if "posteriors" in table.readout:
             runs += self.runs_of(table.experiments, POSTERIORS)
         for name in table.qrels:
@@ -206,9 +213,12 @@ class Jobs(FitJobs):
         return [name, *filter(None, [self._experiment(name).beside])]
 
     def _scored(self, step: str, wildcards: Wildcards) -> str:
-        plugin = self.params.fit(wildcards.experiment).plugin
         spec = EvaluateSpec(fit=self.fit_of(wildcards.experiment))
-        return job_spec(step, spec, f"methods.{plugin}")
+        return job_spec(step, spec, self._module(wildcards.experiment))
+
+    def _module(self, name: str) -> str:
+        """Return the module of an experiment's method, below `crossmodal`."""
+        return f"methods.{self.params.fit(name).plugin}"
 
 
 def _queries_of(runs: list[str]) -> list[str]:

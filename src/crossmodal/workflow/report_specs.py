@@ -33,6 +33,16 @@ class ExamplesSpec(EvaluateSpec):
     relevance: Relevance
 
 
+class FoldsSpec(EvaluateSpec):
+    """Metrics of a fit by parts of the test items.
+
+    Attributes:
+        folds: Number of the parts.
+    """
+
+    folds: int
+
+
 class Curve(Strict):
     """An experiment in the curves of a table.
 
