@@ -8,6 +8,7 @@ import pytest
 from crossmodal.data.media import LIST, OPEN, PreparedMedia
 from crossmodal.data.prepared import FILES, Prepared
 from crossmodal.data.shard_writer import END, ENTRY, ShardWriter
+from crossmodal.data.word_times import MEMBER, from_bytes
 from crossmodal.errors import CrossmodalError
 from tests.data.test_prepared import write
 
@@ -50,6 +51,14 @@ def test_media_come_back_from_shards_of_any_size(tmp_path, limit):
     assert pictures == [picture(number) for number in range(1, COUNT + 1)]
     assert clips == [content[::-1] for content in pictures]
     np.testing.assert_array_equal(dataset.published("lda"), [[0, 1], [2, 3]])
+
+
+def test_times_of_words_are_beside_the_list_of_shards(tmp_path):
+    words = [("red", 0.0, 0.5)]
+    with ShardWriter(tmp_path, LIMIT) as out:
+        out.item("a", "train")
+        out.caption("b", "a", "red", audio=b"sound", suffix=".wav", words=words)
+    assert from_bytes(PreparedMedia(tmp_path).read(MEMBER)) == {"b": words}
 
 
 def test_tables_but_names_of_files_are_those_of_one_file(tmp_path, folder):

@@ -10,8 +10,10 @@ import soundfile
 
 from crossmodal.config import plugins
 from crossmodal.data.prepared import Prepared
+from crossmodal.data.word_times import MEMBER, from_bytes
 from crossmodal.datasets import flickr8k
 from crossmodal.datasets.flickr8k import Flickr8k
+from crossmodal.errors import CrossmodalError
 from crossmodal.io.archives import Archive
 from crossmodal.steps.prepare import prepare
 from crossmodal.workflow.specs import PrepareSpec
@@ -68,8 +70,8 @@ def write_images(raw, files=(*FILES, UNLISTED)):
             archive.writestr(f"__MACOSX/Flicker8k_Dataset/._{file}", b"\x00\x05")
 
 
-def run(raw, tmp_path, speech="none", classes=False):
-    options = {"speech": speech, "classes": classes}
+def run(raw, tmp_path, speech="none", classes=False, word_times=False):
+    options = {"speech": speech, "classes": classes, "word_times": word_times}
     prepare(PrepareSpec(plugin="flickr8k", options=options), raw, tmp_path / "prepared")
     return Prepared(tmp_path / "prepared")
 
@@ -271,6 +273,15 @@ def test_synthetic_speech_is_worker_invariant(raw, tmp_path, monkeypatch):
         assert len(samples) / rate > 0.02 * len(caption.text)  # seconds per letter
 
 
+def test_times_of_synthetic_words_are_kept_where_asked(raw, tmp_path):
+    pytest.importorskip("espeakng_loader")
+    times = from_bytes(run(raw, tmp_path, "synthetic", word_times=True).read(MEMBER))
+    dataset = run(raw, tmp_path, "synthetic")
+    assert times.keys() == {caption.id for caption in dataset.captions}
+    with pytest.raises(CrossmodalError, match=MEMBER):
+        dataset.read(MEMBER)
+
+
 @pytest.mark.parametrize("speech", ["none", "recorded", "synthetic"])
 def test_recordings_are_needed_only_where_they_are_asked_for(speech):
     options = {"speech": speech, "classes": False}
@@ -290,7 +301,7 @@ def test_the_synthesiser_speaks_real_captions():
         captions = flickr8k._read_captions(texts.text("Flickr8k.token.txt"))
     texts = sorted((text for numbered in captions.values() for text in numbered.values()), key=len)
     for text in [*texts[:20], *texts[-2:]]:
-        ((_, content),) = flickr8k._speak([(0, ("a#0", text))])
+        ((_, content, _),) = flickr8k._speak([(0, ("a#0", text))])
         samples, rate = soundfile.read(io.BytesIO(content))
         assert np.isfinite(samples).all()
         assert len(samples) > 0.1 * rate

@@ -10,6 +10,7 @@ from PIL import Image
 
 from crossmodal.config import plugins
 from crossmodal.data.prepared import FILES, Prepared
+from crossmodal.data.word_times import MEMBER, from_bytes
 from crossmodal.data.writer import Writer
 from crossmodal.datasets import scenes
 from crossmodal.errors import CrossmodalError
@@ -88,6 +89,19 @@ def test_spoken_captions_are_audible_clips_as_long_as_their_text(prepared):
         assert samples.ndim == 1
         assert np.abs(samples).max() > 0.05
         assert 0.02 < len(samples) / rate / len(caption.text) < 0.12  # seconds per letter
+
+
+def test_times_of_words_are_kept_where_asked(prepared, tmp_path):
+    timed = prepare(tmp_path, word_times=True)
+    times = from_bytes(timed.read(MEMBER))
+    for caption in timed.captions:
+        assert timed.captions == prepared.captions
+        assert (caption.id in times) == bool(caption.audio)
+        if caption.audio:
+            assert timed.read(caption.audio) == prepared.read(caption.audio)
+            assert {word.text for word in times[caption.id]} <= {*caption.text.lower().split()}
+    with pytest.raises(CrossmodalError, match=MEMBER):
+        prepared.read(MEMBER)
 
 
 def test_captions_do_not_depend_on_image_size_and_speech(prepared, other_options):

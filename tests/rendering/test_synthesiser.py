@@ -88,6 +88,26 @@ def test_texts_differ_more_than_repetitions_of_one(synthesiser):
     assert np.abs(once - other).mean() > 2 * np.abs(once - twice).mean()
 
 
+def test_words_are_those_of_the_text_one_after_the_other(synthesiser):
+    samples = synthesiser.say("Two big, blue-green dogs -- isn't it?", "en+f2", **NORMAL)
+    words, starts, ends = zip(*synthesiser.words, strict=True)
+    assert words == ("two", "big", "blue-green", "dogs", "isn't", "it")
+    assert all(start < end for start, end in zip(starts, ends, strict=True))
+    assert all(end <= start for end, start in zip(ends, starts[1:], strict=False))
+    assert starts[0] == 0
+    assert ends[-1] <= len(samples) / RATE
+
+
+def test_a_word_sounds_in_its_time_alone(synthesiser):
+    """A text is silent in the times of its pauses, which are of no word."""
+    samples = synthesiser.say("red, ball", "en+f2", **NORMAL)
+    power = samples**2
+    (_, _, end), (_, start, _) = synthesiser.words
+    pause = power[int(RATE * end) : int(RATE * start)]
+    assert len(pause) > RATE / 50
+    assert pause.mean() < 0.01 * power.mean()
+
+
 def test_random_speech_varies_voice_length_and_loudness(synthesiser):
     rng = np.random.default_rng(0)
     clips = [random_speech(synthesiser, TEXT, rng) for _ in range(20)]

@@ -66,7 +66,8 @@ class ShardWriter(Writer):
 
     def _write_tables(self) -> None:
         self._end_shard()
-        self._list.writestr(zipfile.ZipInfo(LIST), json.dumps(self._digests, indent=1) + "\n")
+        self._media = self._list
+        self._media.writestr(zipfile.ZipInfo(LIST), json.dumps(self._digests, indent=1) + "\n")
         super()._write_tables()
         place = self.folder / SHARDS
         if place.exists():

@@ -5,6 +5,7 @@ import re
 import unicodedata
 import zipfile
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path, PurePosixPath
 from types import TracebackType
@@ -21,6 +22,7 @@ from crossmodal.data.prepared import (
     Caption,
     Item,
 )
+from crossmodal.data.word_times import MEMBER, SpokenWord, Times, is_ordered, to_bytes
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import LONGEST_FIELD, replacing, write_csv, write_json
 from crossmodal.io.relative_names import defect
@@ -42,6 +44,7 @@ class Writer:
         self.splits: dict[str, str] = {}
         self.matrices: set[str] = set()
         self.remarks: list[str] = []
+        self.words: Times = {}
 
     def __enter__(self) -> "Writer":
         with ExitStack() as stack:
@@ -105,6 +108,7 @@ class Writer:
         audio: bytes | None = None,
         suffix: str = "",
         tags: bool = False,
+        words: Sequence[tuple[str, float, float]] = (),
     ) -> None:
         """Add a caption of an item: text, an encoded audio file, or both.
 
@@ -115,10 +119,11 @@ class Writer:
             audio: Encoded audio file.
             suffix: File suffix of the audio, such as '.wav'.
             tags: The text is a list of tags, which may be empty.
+            words: What is said, where that is known: word, start and end in seconds.
 
         Raises:
             CrossmodalError: If the id was given before or is not a file name, the item is unknown,
-                or text and audio are both missing.
+                text and audio are both missing, or the words are not one after the other.
         """
         if id in self.captions:
             raise self._refusal(f"caption {id!r}", "occurs twice")
@@ -130,6 +135,10 @@ class Writer:
             raise self._refusal(f"caption {id!r}", f"text {text[:40]!r} cannot be stored in a CSV")
         member = self._store(f"caption {id!r}", "speech", id, suffix, audio)
         self.captions[id] = Caption(id, item, text, member)
+        if words:
+            self.words[id] = [SpokenWord(*word) for word in words]
+            if not is_ordered(self.words[id]):
+                raise self._refusal(f"caption {id!r}", "has words that are not in order of speech")
 
     def published(self, name: str, matrix: np.ndarray) -> None:
         """Add a feature matrix that the dataset's authors published, one row per item in order."""
@@ -169,6 +178,8 @@ class Writer:
             if caption.id != caption.item and caption.id in self.items:
                 where = f"caption {caption.id!r} of item {caption.item!r}"
                 raise self._refusal(where, "has the id of another item")
+        if self.words:
+            self._media.writestr(zipfile.ZipInfo(MEMBER), to_bytes(self.words))
         items = ([i.id, i.category, ";".join(i.labels), i.image] for i in self.items.values())
         write_csv(self._files["items.csv"], ITEM_COLUMNS, items)
         captions = ([c.id, c.item, c.text, c.audio] for c in self.captions.values())

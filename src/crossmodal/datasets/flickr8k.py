@@ -3,9 +3,9 @@
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -47,6 +47,14 @@ RECORDINGS = Source(
 SEED, BATCH = 0, 500  # of synthetic speech; each batch has a process of its own
 
 
+class _Clip(NamedTuple):
+    """Speech of a caption, and where it is known when each word is said."""
+
+    id: str
+    audio: bytes | None
+    words: Sequence[tuple[str, float, float]] = ()
+
+
 class Flickr8k(Dataset):
     """The official splits; captions of images in no split are left out."""
 
@@ -55,6 +63,11 @@ class Flickr8k(Dataset):
             "none",
             description="'recorded': the captions read aloud by people (Harwath and Glass 2015); "
             "'synthetic': by espeak-ng, in many voices; 'none': texts alone.",
+        )
+        word_times: bool = Field(
+            False,
+            description="Whether to keep when each word of synthetic speech is said, for "
+            "`spoken_words`.",
         )
         classes: bool = Field(
             False,
@@ -94,16 +107,15 @@ class Flickr8k(Dataset):
     def prepare(self, raw: Path, out: Writer) -> None:
         """Read the archives; see `Dataset.prepare`."""
         texts = _write_images(raw, out, self.options.classes)
-        spoken: Iterable[tuple[str, bytes | None]] = dict.fromkeys(texts).items()
+        spoken: Iterable[_Clip] = (_Clip(id, None) for id in texts)
         suffix = ""
         if self.options.speech == "recorded":
             spoken, suffix = _recorded(raw / AUDIO, texts), ".wav"
         elif self.options.speech == "synthetic":
             spoken, suffix = _synthetic(texts), ".flac"
-        for id, audio in track(
-            spoken, len(texts), f"prepare flickr8k, speech: {self.options.speech}"
-        ):
-            out.caption(id, _item_of(id), texts[id], audio, suffix)
+        for clip in track(spoken, len(texts), f"prepare flickr8k, speech: {self.options.speech}"):
+            id, words = clip.id, clip.words if self.options.word_times else ()
+            out.caption(id, _item_of(id), texts[id], clip.audio, suffix, words=words)
 
     def judge(self, name: str, raw: Path) -> Iterable[Judgement]:
         """Read the judgements of experts; see `Dataset.judge`."""
@@ -164,8 +176,8 @@ def _read_captions(text: str) -> dict[str, dict[int, str]]:
     return captions
 
 
-def _recorded(path: Path, texts: Collection[str]) -> Iterator[tuple[str, bytes]]:
-    """Yield caption id and recording, in the archive's order; captions without one are left out."""
+def _recorded(path: Path, texts: Collection[str]) -> Iterator[_Clip]:
+    """Yield recordings, in the archive's order; captions without one are left out."""
     with Archive(path) as archive:
         ids = _read_recordings(archive.text(WAVS))
         present = {wav: member for member in archive.names if (wav := Path(member).name) in ids}
@@ -179,7 +191,7 @@ def _recorded(path: Path, texts: Collection[str]) -> Iterator[tuple[str, bytes]]
         if missing := sorted(set(texts) - set(wanted.values())):
             print(f"{path}: captions without a recording are left out: {missing}", file=sys.stderr)
         for member, content in archive.walk(wanted):
-            yield wanted[member], content
+            yield _Clip(wanted[member], content)
 
 
 def _read_recordings(text: str) -> dict[str, str]:
@@ -195,17 +207,18 @@ def _read_recordings(text: str) -> dict[str, str]:
     return ids
 
 
-def _synthetic(texts: dict[str, str]) -> Iterator[tuple[str, bytes]]:
-    """Yield caption id and speech; the same on every machine."""
+def _synthetic(texts: dict[str, str]) -> Iterator[_Clip]:
+    """Yield the speech of captions; the same on every machine."""
     captions = list(enumerate(texts.items()))
     batches = [captions[start : start + BATCH] for start in range(0, len(captions), BATCH)]
     for batch in in_processes(_speak, batches):
         yield from batch
 
 
-def _speak(batch: list[tuple[int, tuple[str, str]]]) -> list[tuple[str, bytes]]:
+def _speak(batch: list[tuple[int, tuple[str, str]]]) -> list[_Clip]:
+    clips = []
     with open_synthesiser(SEED) as synthesiser:
-        return [
-            (id, flac(random_speech(synthesiser, text, np.random.default_rng([SEED, number]))))
-            for number, (id, text) in batch
-        ]
+        for number, (id, text) in batch:
+            samples = random_speech(synthesiser, text, np.random.default_rng([SEED, number]))
+            clips.append(_Clip(id, flac(samples), synthesiser.words))
+    return clips

@@ -4,10 +4,10 @@ Images come from `crossmodal.rendering`; the category of an item is that of the 
 thing, its labels are the categories of all things.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -43,13 +43,20 @@ class _Plan:
     category: str
 
 
+class _Clip(NamedTuple):
+    """Speech as FLAC, and its words: word, start and end in seconds."""
+
+    audio: bytes | None = None
+    words: Sequence[tuple[str, float, float]] = ()
+
+
 @dataclass(frozen=True)
 class _Rendered:
     plan: _Plan
     labels: tuple[str, ...]
     image: bytes
     captions: list[str]
-    speech: list[bytes]
+    speech: list[_Clip]
 
 
 class Scenes(Dataset):
@@ -69,6 +76,9 @@ class Scenes(Dataset):
             le=len(VOICES),
             description="Number of voices; each clip has one of them, at its own speed and pitch.",
         )
+        word_times: bool = Field(
+            False, description="Whether to keep when each word is said, for `spoken_words`."
+        )
         seed: int = Field(ge=0, description="Seed of everything: it determines every byte.")
 
     options: Options
@@ -87,8 +97,8 @@ class Scenes(Dataset):
             id = f"scene{item.plan.index:05d}"
             out.item(id, item.plan.split, item.plan.category, item.labels, item.image, ".jpg")
             for number, text in enumerate(item.captions):
-                audio = item.speech[number] if number < self.options.spoken else None
-                out.caption(f"{id}#{number}", id, text, audio, ".flac")
+                clip = item.speech[number] if number < self.options.spoken else _Clip()
+                out.caption(f"{id}#{number}", id, text, clip.audio, ".flac", words=clip.words)
 
     def _plans(self) -> list[_Plan]:
         """Return split and category of each item, in random order."""
@@ -117,5 +127,8 @@ class Scenes(Dataset):
         image = jpeg(draw(scene, self.options.image_size, rng))
         voices = VOICES[: self.options.voices]
         spoken = texts[: self.options.spoken]
-        speech = [flac(random_speech(synthesiser, text, rng, voices)) for text in spoken]
+        speech = []
+        for text in spoken:
+            audio = flac(random_speech(synthesiser, text, rng, voices))
+            speech.append(_Clip(audio, synthesiser.words if self.options.word_times else ()))
         return _Rendered(plan, scene.labels, image, texts, speech)

@@ -8,10 +8,13 @@ has said before. A run that must repeat exactly gives each batch of utterances a
 import ctypes
 import io
 import os
+import string
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from itertools import count as count_up
+from itertools import takewhile
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TypeVar
@@ -48,8 +51,26 @@ _SYNCHRONOUS = 2
 _DO_NOT_EXIT = 0x8000
 _UTF8 = 1
 _PARAMETERS = {"rate": 1, "pitch": 3, "pitch_range": 4}
+_ENDS, _WORD, _PAUSE = 0, 1, 5  # types of events: of a list of them, of a word, of a clause
+
+
+class _Event(ctypes.Structure):
+    """A mark in the sound: espeak_EVENT of speak_lib.h; positions in text count from 1."""
+
+    _fields_ = (
+        ("type", ctypes.c_int),
+        ("message", ctypes.c_uint),
+        ("text_position", ctypes.c_int),
+        ("length", ctypes.c_int),
+        ("milliseconds", ctypes.c_int),
+        ("sample", ctypes.c_int),
+        ("user_data", ctypes.c_void_p),
+        ("id", ctypes.c_uint64),
+    )
+
+
 _Callback = ctypes.CFUNCTYPE(
-    ctypes.c_int, ctypes.POINTER(ctypes.c_short), ctypes.c_int, ctypes.c_void_p
+    ctypes.c_int, ctypes.POINTER(ctypes.c_short), ctypes.c_int, ctypes.POINTER(_Event)
 )
 
 Batch = TypeVar("Batch")
@@ -57,18 +78,34 @@ Result = TypeVar("Result")
 
 
 class Synthesiser:
-    """espeak-ng, ready to speak; made by `open_synthesiser`."""
+    """espeak-ng, ready to speak; made by `open_synthesiser`.
+
+    Attributes:
+        words: Of the last text, in lower case: word, start and end in seconds; words that are
+            spoken as one, such as "in the", have the name of the first.
+    """
 
     def __init__(self, library: ctypes.CDLL, rate: int) -> None:
         self._library = library
         self._rate = rate
+        self.words: list[tuple[str, float, float]] = []
         self._chunks: list[np.ndarray] = []
+        self._events: list[tuple[int, int, float]] = []  # type, place in the text, seconds
         self._callback = _Callback(self._receive)  # must live as long as the library may call it
         library.espeak_SetSynthCallback(self._callback)
 
-    def _receive(self, samples: "ctypes._Pointer[ctypes.c_short]", count: int, _: int) -> int:
+    def _receive(
+        self,
+        samples: "ctypes._Pointer[ctypes.c_short]",
+        count: int,
+        events: "ctypes._Pointer[_Event]",
+    ) -> int:
         if samples and count:
             self._chunks.append(np.ctypeslib.as_array(samples, (count,)).copy())
+        for event in takewhile(lambda event: event.type != _ENDS, (events[n] for n in count_up())):
+            if event.type in (_WORD, _PAUSE):
+                place = event.text_position - 1, event.milliseconds / 1000
+                self._events.append((event.type, *place))
         return 0
 
     def say(self, text: str, voice: str, **parameters: int) -> np.ndarray:
@@ -94,12 +131,31 @@ class Synthesiser:
         for name, value in parameters.items():
             self._library.espeak_SetParameter(_PARAMETERS[name], value, 0)
         self._chunks.clear()
+        self._events.clear()
         content = text.encode()
         failed = self._library.espeak_Synth(content, len(content) + 1, 0, 1, 0, _UTF8, None, None)
         if failed:
             raise CrossmodalError(f"espeak-ng cannot say {text!r}: error {failed}")
         samples = np.concatenate(self._chunks).astype(np.float32) / 2**15
+        self.words = self._spoken_words(text, len(samples) / self._rate)
         return resample_poly(samples, RATE, self._rate)
+
+    def _spoken_words(self, text: str, seconds: float) -> list[tuple[str, float, float]]:
+        """Return the words of a text with their times; a word ends where what follows begins."""
+        ends = [start for _, _, start in self._events[1:]] + [seconds]
+        spoken = {
+            place: (_word_at(text, place), start, end)
+            for (kind, place, start), end in zip(self._events, ends, strict=True)
+            if kind == _WORD and end > start
+        }
+        return [word for word in spoken.values() if word[0]]
+
+
+def _word_at(text: str, place: int) -> str:
+    """Return the word around a place, or else the next one, without punctuation at its ends."""
+    start = text.rfind(" ", 0, place + 1) + 1
+    words = (token.lower().strip(string.punctuation) for token in text[start:].split())
+    return next(filter(None, words), "")
 
 
 @contextmanager
