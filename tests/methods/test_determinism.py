@@ -12,7 +12,7 @@ from crossmodal.learning.method import Run
 from crossmodal.pretrained.backbones import NETWORKS, Vectors, without_memory
 from tests.methods import spoken
 from tests.methods.captions import captioned_files, random_captions
-from tests.methods.maps import captioned_maps
+from tests.methods.maps import captioned_maps, spoken_maps
 
 pytestmark = pytest.mark.usefixtures("cpu")
 
@@ -22,7 +22,8 @@ ON_WORDS = ["bi_lstm", "m_cnn", "multimodal_embedding", "w2vv"]
 ON_SPEECH = {"vase": "FILES", "matchmap": "SMALL"}
 ON_FILES = ["vse_finetuned"]
 ON_MAPS = ["dan", "sm_lstm"]
-SHORT = dict.fromkeys(["epochs", "finetuning_epochs", "iterations", "tries"], 1)
+ON_WORDS_OF_SPEECH = ["spectrogram_cnn"]
+SHORT = dict.fromkeys(["epochs", "finetuning_epochs", "word_epochs", "iterations", "tries"], 1)
 STEPS = ["pretraining_steps", "correspondence_steps", "classifier_steps", "steps"]
 SHORT |= dict.fromkeys(STEPS, 3)
 # what PyTorch's documentation of `use_deterministic_algorithms` lists
@@ -58,7 +59,8 @@ def fit(name, split, chosen):
 def test_all_methods_that_use_a_gpu_are_tested():
     names = plugins.names("methods")
     on_a_gpu = [name for name in names if plugins.load("methods", name).gpu]
-    assert on_a_gpu == sorted([*ON_MATRICES, *ON_WORDS, *ON_SPEECH, *ON_FILES, *ON_MAPS])
+    tested = [*ON_MATRICES, *ON_WORDS, *ON_SPEECH, *ON_FILES, *ON_MAPS, *ON_WORDS_OF_SPEECH]
+    assert on_a_gpu == sorted(tested)
 
 
 @pytest.mark.parametrize("name", ON_MATRICES)
@@ -88,6 +90,11 @@ def test_fits_on_image_files(name, rng):
 @pytest.mark.parametrize("name", ON_MAPS)
 def test_fits_on_maps(name, make_split, rng):
     fit(name, captioned_maps(make_split, rng), options(name))
+
+
+@pytest.mark.parametrize("name", ON_WORDS_OF_SPEECH)
+def test_fits_on_words_of_speech(name, make_split, rng):
+    fit(name, spoken_maps(make_split, rng), options(name))
 
 
 @pytest.mark.parametrize("name", NETWORKS)

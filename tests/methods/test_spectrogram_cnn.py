@@ -1,5 +1,3 @@
-from itertools import combinations
-
 import numpy as np
 import pytest
 
@@ -9,42 +7,19 @@ from crossmodal.learning.method import Run
 from crossmodal.learning.selection import selection_score
 from crossmodal.methods.spectrogram_cnn import SpectrogramCNN
 from crossmodal.training.pairs import Batch
+from tests.methods.maps import BINS, VOCABULARY, clip_of_words, spoken_maps
 
 pytestmark = pytest.mark.usefixtures("cpu")
 
 FORWARD, BACKWARD = ("image", "speech"), ("speech", "image")
 VIEWS = ("image", "speech")
-BINS, CHANNELS, VOCABULARY = 6, 7, 8
 OPTIONS = {"dims": 12, "filters": 5, "units": 10, "word_frames": 6, "dropout": 0.1}
 OPTIONS |= {"batch": 10, "word_batch": 8, "epochs": 2, "word_epochs": 2}
 
 
-def clip(rng, sounds, numbers):
-    """Words as they sound, with some noise, each of 3 to 6 frames."""
-    lengths = rng.integers(3, 7, len(numbers))
-    frames = [
-        sounds[number] + rng.normal(0, 2, (length, BINS))
-        for number, length in zip(numbers, lengths, strict=True)
-    ]
-    places = np.concatenate([np.arange(length) for length in lengths])
-    columns = np.concatenate(frames), places, np.repeat(numbers, lengths)
-    return np.column_stack(columns).astype(np.float16)
-
-
 @pytest.fixture
 def spoken(make_split, rng):
-    """Make images of 3 x 2 positions, with two clips of two words of the same sounds each."""
-
-    def make(count=20, captions=2):
-        sounds = rng.uniform(-80, 0, (VOCABULARY + 1, BINS))
-        pairs = rng.permutation([*combinations(range(VOCABULARY + 1), 2)])  # none occurs again
-        numbers = np.resize(pairs, (count * captions, 2))
-        clips = Ragged.concatenate(clip(rng, sounds, pair) for pair in numbers)
-        maps = rng.standard_normal((count, CHANNELS, 3, 2)).astype(np.float16)
-        views = {"image": maps, "speech": clips}
-        return make_split(views, vocabulary=[f"word{n}" for n in range(VOCABULARY)])
-
-    return make
+    return lambda count=20: spoken_maps(make_split, rng, count)
 
 
 def embedded(method, split):
@@ -79,7 +54,7 @@ def test_a_clip_does_not_depend_on_longer_ones(spoken, placed, rng):
     split = spoken()
     method = placed(SpectrogramCNN(**OPTIONS), split)
     speech = split.views["speech"]
-    long = clip(rng, rng.uniform(-80, 0, (VOCABULARY + 1, BINS)), [1, 2, 3, 4, 5])
+    long = clip_of_words(rng, rng.uniform(-80, 0, (VOCABULARY + 1, BINS)), [1, 2, 3, 4, 5])
     more = Ragged.concatenate([*(speech.features[row] for row in range(39)), long])
     alone = method.embed("speech", speech)
     object.__setattr__(speech, "features", more)

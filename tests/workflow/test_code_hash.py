@@ -138,6 +138,7 @@ SHOWING = {
     PACKAGE / "workflow/records.py",
     # which records alone import
     PACKAGE / "config/workflow_files.py",
+    PACKAGE / "data/media.py",
     PACKAGE / "workflow/snakemake_internals.py",
 }
 
