@@ -91,7 +91,8 @@ def test_every_command_finds_what_its_rule_declares_alone(tmp_path):
     config["tables"]["own"] |= {"readout": ["own", "posteriors"]}
     judged = PARAMS["tables"]["small"] | {"experiments": ["own"], "relevance": ["answers.csv"]}
     config["tables"]["judged"] = judged
-    config["suites"]["own"] = ["own", "other", "within", "judged"]
+    config["tables"]["folds"] = PARAMS["tables"]["small"] | {"experiments": ["own"], "folds": 2}
+    config["suites"]["own"] = ["own", "other", "within", "judged", "folds"]
     host = tmp_path / "host"
     host.mkdir()
     (host / "config.yaml").write_text(yaml.dump(config, Dumper=PlainDumper))
