@@ -8,7 +8,7 @@ ASRU 2015.
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -110,6 +110,7 @@ class SpokenWords(MelFeature):
         return read_file(Path(self.options.alignment or ""))
 
 
+@lru_cache(maxsize=1)  # every chunk asks
 def _times_of(dataset: Items) -> Times:
     """Return the times that a dataset has."""
     try:

@@ -21,9 +21,15 @@ def prepare(spec: PrepareSpec, raw: Path, output: Path) -> None:
     Raises:
         CrossmodalError: If a file is not as published, or a split has another size than declared.
     """
-    dataset = plugins.make("datasets", spec.plugin, spec.options, f"datasets.{output.name}")
+    write(Writer(output), spec, raw)
+
+
+def write(writer: Writer, spec: PrepareSpec, raw: Path) -> None:
+    """Write the prepared dataset with a writer; see `prepare`."""
+    where = f"datasets.{writer.folder.name}"
+    dataset = plugins.make("datasets", spec.plugin, spec.options, where)
     named = [raw / source.file for source in dataset.sources]
     verified(path for path in named if path.suffix not in CHECKED)
-    with Writer(output) as out:
+    with writer as out:
         dataset.prepare(raw, out)
         out.check(dataset.counts())

@@ -2,10 +2,8 @@
 
 from pathlib import Path
 
-from crossmodal.config import plugins
 from crossmodal.data.shard_writer import ShardWriter
-from crossmodal.steps.prepare import CHECKED
-from crossmodal.workflow.records import verified
+from crossmodal.steps.prepare import write
 from crossmodal.workflow.specs import PrepareSpec
 
 
@@ -21,9 +19,4 @@ def prepare_in_shards(spec: PrepareSpec, raw: Path, output: Path, max_shard_size
     Raises:
         CrossmodalError: If a file is not as published, or a split has another size than declared.
     """
-    dataset = plugins.make("datasets", spec.plugin, spec.options, f"datasets.{output.name}")
-    named = [raw / source.file for source in dataset.sources]
-    verified(path for path in named if path.suffix not in CHECKED)
-    with ShardWriter(output, max_shard_size) as out:
-        dataset.prepare(raw, out)
-        out.check(dataset.counts())
+    write(ShardWriter(output, max_shard_size), spec, raw)
