@@ -11,6 +11,8 @@
 # make test-encoders: run the tests of sentence encoders and of dual encoders
 # make test-mteb: compare mteb's numbers with ours
 # make test-slurm: start a Slurm on this machine (root, Debian), run the workflow's jobs through it
+# make benchmarks: measure beside others' programs, for half an hour, and write docs/benchmarks.md;
+#   CMOLRS=FOLDER has the code of CMOLRS's authors, which Octave runs
 # make docs:   run the tour and build the documentation's site, site/index.html
 # make lint:   formatters and linters, as CI runs them
 # make quote:  quote the tables and figures of runs, here and kept, in README and docs
@@ -41,7 +43,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: tables test coverage test-workflow test-pythons test-browser test-encoders test-lowest test-newest mirror test-clouds
-.PHONY: test-mteb test-slurm docs lint quote pictures lock lock-check
+.PHONY: test-mteb test-slurm benchmarks docs lint quote pictures lock lock-check
 
 tables: $(VENV)/installed
 	@echo "fitting all methods on rendered scenes: twelve minutes on two cores"
@@ -104,6 +106,9 @@ test-mteb: $(VENV)/installed-mteb
 test-slurm: $(VENV)/installed-cluster
 	trap tests/cluster/stop_slurm.sh EXIT; tests/cluster/start_slurm.sh && pytest -m slurm
 
+benchmarks: $(VENV)/installed-benchmarks
+	PYTHONPATH=. python benchmarks/all.py
+
 docs: $(VENV)/installed-docs
 	DISABLE_MKDOCS_2_WARNING=true NO_MKDOCS_2_WARNING=1 mkdocs build --quiet
 
@@ -147,6 +152,11 @@ $(VENV)/installed-encoders: $(VENV)/installed-dev requirements-encoders.lock
 # apart from the tests' environment, since mteb brings large libraries that others import if present
 $(VENV)/installed-mteb: $(VENV)/installed-dev requirements-mteb.lock
 	$(call install,-r requirements-mteb.lock)
+	touch $@
+
+# apart from the tests' environment, since it has what those of encoders and of mteb have
+$(VENV)/installed-benchmarks: $(VENV)/installed-dev requirements-benchmarks.lock
+	$(call install,-r requirements-benchmarks.lock)
 	touch $@
 
 $(VENV)/installed-docs: $(VENV)/installed requirements-docs.lock

@@ -34,6 +34,7 @@ LOCKS = {
     "requirements-docs.lock": ("docs",),
     "requirements-encoders.lock": ("workflow", "serve", "encoders"),
     "requirements-mteb.lock": ("workflow", "serve", "mteb"),
+    "requirements-benchmarks.lock": ("workflow", "serve", "benchmarks"),
 }
 CONDA = "envs/crossmodal.yaml"
 CONDA_HEAD = """\

@@ -9,7 +9,8 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).parents[1]
 RULE = re.compile(r"^rule (\w+):\n(.*?)(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
 OTHERS = tuple(
-    f"requirements-{name}.lock" for name in ("dev", "cluster", "docs", "encoders", "mteb")
+    f"requirements-{name}.lock"
+    for name in ("dev", "cluster", "docs", "encoders", "mteb", "benchmarks")
 )
 PIN = re.compile(r"^([A-Za-z0-9_.-]+)==([^ ;]+)")
 

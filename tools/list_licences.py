@@ -18,6 +18,7 @@ LOCKS = {
     "requirements-docs.lock": "docs",
     "requirements-encoders.lock": "encoders",
     "requirements-mteb.lock": "mteb",
+    "requirements-benchmarks.lock": "benchmarks",
 }
 # what is not in the metadata
 STATED = {
