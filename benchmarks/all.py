@@ -25,7 +25,20 @@ from crossmodal.io.files import read_json, write_json, write_text
 
 ROOT = Path(__file__).parents[1]
 MEASURED, PAGE = ROOT / "benchmarks/measured", ROOT / "docs/benchmarks.md"
-NAMES = ("evaluators", "cca")
+NAMES = (
+    "evaluators",
+    "search",
+    "cca",
+    "image_encoders",
+    "online",
+    "training",
+    "extraction",
+    "evaluation",
+    "mean_average_precision",
+    "matchmaps",
+    "products",
+    "logmel",
+)
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 HEADER = """# Speed beside others
 

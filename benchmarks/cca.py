@@ -4,7 +4,7 @@ The views share ten latent variables, with noise, and the first ten canonical co
 compared: those of the learnt maps, on the training pairs, without a ridge. scikit-learn's NIPALS
 inverts both views for each component, so that it is measured on fewer pairs and columns, ours
 beside it. One thread, each once.
-Run: python benchmarks/cca.py
+Run: PYTHONPATH=. python benchmarks/cca.py
 """
 
 from functools import partial

@@ -8,8 +8,9 @@ dimensions; some of the queries are scored and ranked. Time is linear in their n
 not depend on it. The peers multiply the same queries with all documents in blocks, on the same
 threads, and keep nothing: by `@`, and into memory that is used again. All take turns. Time is that
 of the processors, so that other work on the machine matters little. Needs 4 GB of memory.
-Run: OMP_NUM_THREADS=1 python benchmarks/evaluation.py [--queries 512] [--threads 1]
-     OMP_NUM_THREADS=1 python benchmarks/evaluation.py --whole [--queries 100000] [--width 64]
+Run: export OMP_NUM_THREADS=1 PYTHONPATH=.
+     python benchmarks/evaluation.py [--queries 512] [--threads 1]
+     python benchmarks/evaluation.py --whole [--queries 100000] [--width 64]
 """
 
 import argparse
@@ -19,11 +20,11 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from time import process_time
 
 import numpy as np
 
 import crossmodal
+from benchmarks.ratio import Row, in_turns, named
 from crossmodal.metrics.retrieval import Pool, evaluate
 
 QUERIES, DOCUMENTS, WIDTH, CATEGORIES = 100_000, 1_000_000, 512, (10, 100)
@@ -51,13 +52,6 @@ def product(queries, documents, threads, reuse):
         list(pool.map(multiply, range(0, len(queries), BLOCK)))
 
 
-def seconds(work):
-    """Of all threads."""
-    start = process_time()
-    work()
-    return process_time() - start
-
-
 def whole(count, width, threads):
     """Evaluate queries that are noisy copies of documents, both mapped from files."""
     rng = np.random.default_rng(0)
@@ -71,16 +65,15 @@ def whole(count, width, threads):
         relevance = np.arange(count), np.arange(DOCUMENTS)
         evaluate_all = partial(crossmodal.evaluate, queries, gallery, relevance, threads=threads)
         found = []
-        taken = seconds(lambda: found.append(evaluate_all()))
+        [taken] = in_turns(lambda: found.append(evaluate_all()), rounds=1)
     print(found[0])
     print(f"{count} queries, {DOCUMENTS} documents x {width}: {taken:.0f} s, {threads} threads")
 
 
-def parts(count, threads):
-    """Measure some of the queries next to the bare product, in turns."""
+def parts(count, threads, all_categories):
+    """What some of the queries take, and the bare products first, by name."""
     rng = np.random.default_rng(0)
     queries, documents = embeddings(rng, QUERIES), embeddings(rng, DOCUMENTS)
-    print(f"{count} of {QUERIES} queries, {DOCUMENTS} documents x {WIDTH}, {threads} threads")
 
     def pools(categories):
         """Both sides; each item has one document and one of the categories, or none."""
@@ -93,13 +86,16 @@ def parts(count, threads):
         name: partial(product, queries[:count], documents, threads, reuse)
         for name, reuse in (("product", False), ("product, reused memory", True))
     }
-    for categories in (0, *CATEGORIES):
+    for categories in (0, *all_categories):
         name = f"the same and mAP, {categories} categories" if categories else "recall and ranks"
         works[name] = partial(evaluate, *pools(categories), threads=threads)
-    best = dict.fromkeys(works, np.inf)
-    for _ in range(ROUNDS):
-        for name, work in works.items():
-            best[name] = min(best[name], seconds(work))
+    return dict(zip(works, in_turns(*works.values(), rounds=ROUNDS), strict=True))
+
+
+def report(count, threads):
+    """Print some of the queries next to the bare products."""
+    print(f"{count} of {QUERIES} queries, {DOCUMENTS} documents x {WIDTH}, {threads} threads")
+    best = parts(count, threads, CATEGORIES)
     plain, reused = list(best.values())[:2]
     for name, taken in best.items():
         hours = taken / count * QUERIES / 3600
@@ -107,6 +103,14 @@ def parts(count, threads):
             f"{name:<34}{taken:7.1f} s {taken / plain:6.2f} and {taken / reused:5.2f} times the "
             f"products   all {QUERIES}: {hours:5.2f} h"
         )
+
+
+def ratios():
+    plain, _, ours = parts(BLOCK, 1, ()).values()
+    size = f"{BLOCK} queries, {DOCUMENTS:,} documents, width {WIDTH}"
+    yield Row(
+        "Recall and ranks, whole ranking", size, f"the bare product, {named('numpy')}", ours, plain
+    )
 
 
 def main():
@@ -119,7 +123,7 @@ def main():
     if arguments.whole:
         whole(arguments.queries or QUERIES, arguments.width, arguments.threads)
     else:
-        parts(arguments.queries or 512, arguments.threads)
+        report(arguments.queries or 512, arguments.threads)
     print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GiB")
 
 

@@ -5,7 +5,7 @@ of each query, ours all documents. mteb gets its embeddings from memory, 2,000 d
 with its 50,000, scores alone take 20 GB. ranx does not search; FAISS, which is the fastest, does it
 for it. Then the mean average precision of categories, which needs the whole ranking: mteb and ranx
 hold it in dictionaries, so they are measured on fewer items. One thread. Values are compared first.
-Run: python benchmarks/evaluators.py
+Run: PYTHONPATH=. python benchmarks/evaluators.py
 """
 
 import logging

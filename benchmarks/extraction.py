@@ -5,19 +5,21 @@ ready tensors of the same batch size. "decoded" extracts from squares that are d
 "extracted" from JPEG files. All take turns, so that other work on the machine hits all, and the
 best round of each counts. The last column extracts from decoded squares in bfloat16. Weights are
 random: they cost no more and no less than trained ones.
-Run: OMP_NUM_THREADS=1 python benchmarks/extraction.py
+Run: OMP_NUM_THREADS=1 PYTHONPATH=. python benchmarks/extraction.py
 """
 
 import io
 import resource
 import tempfile
-import time
+from functools import partial
 from pathlib import Path
+from time import perf_counter
 
 import numpy as np
 import torch
 from PIL import Image
 
+from benchmarks.ratio import Row, in_turns, named
 from crossmodal.data.prepared import Prepared
 from crossmodal.data.writer import Writer
 from crossmodal.features._backbone import CROPS_AT_ONCE
@@ -57,19 +59,14 @@ def bare_pass(network, batch):
         network(batch)
 
 
-def seconds(work, *arguments):
-    start = time.perf_counter()
-    work(*arguments)
-    return time.perf_counter() - start
-
-
 @torch.inference_mode()
 def from_squares(feature, batches):
     for squares in batches:
         feature._values(squares)
 
 
-def compare(prepared, backbone, layers, crops):
+def works(prepared, backbone, layers, crops):
+    """A round of each way, the bare pass first."""
     options = {"backbone": backbone, "weights": "random", "crops": crops, "resize": "warp"}
     feature, narrow = (
         Activations(**options, layers=layers, precision=p) for p in ("float32", "bfloat16")
@@ -82,18 +79,32 @@ def compare(prepared, backbone, layers, crops):
     items = prepared.items[: CROPS_A_ROUND // crops]
     squares = [feature.preparation.square(prepared.read(i.image), i.id, "warp") for i in items]
     batches = torch.stack(squares).split(size // crops)
-    rounds = [
-        (
-            seconds(bare_pass, network, batch),
-            seconds(from_squares, feature, batches),
-            seconds(feature.extract, prepared, items, {}),
-            seconds(from_squares, narrow, batches),
-        )
-        for _ in range(ROUNDS)
-    ]
-    rates = [len(items) / min(column) for column in zip(*rounds, strict=True)]
+    return (
+        partial(bare_pass, network, batch),
+        partial(from_squares, feature, batches),
+        partial(feature.extract, prepared, items, {}),
+        partial(from_squares, narrow, batches),
+    )
+
+
+def compare(prepared, backbone, layers, crops):
+    ways = works(prepared, backbone, layers, crops)
+    times = in_turns(*ways, rounds=ROUNDS, clock=perf_counter)
+    rates = [CROPS_A_ROUND // crops / seconds for seconds in times]
     shares = "".join(f"{rate / rates[0]:>11.2f}" for rate in rates[1:])
     print(f"{backbone:<20}{layers:<8}{crops:>5}{rates[0]:>12.1f}{shares}")
+
+
+def ratios():
+    with tempfile.TemporaryDirectory() as folder:
+        prepared = dataset(Path(folder))
+        for backbone, layers in CASES[:3]:
+            bare, _, ours, _ = works(prepared, backbone, layers, 1)
+            theirs, own = in_turns(bare, ours)
+            size = f"{CROPS_A_ROUND} files of {WIDTH} x {HEIGHT} pixels"
+            what = f"{layers} layers of {backbone}"
+            note = "ours also decodes and averages each layer"
+            yield Row(what, size, f"the bare network, {named('torch')}", own, theirs, note)
 
 
 def main():

@@ -1,19 +1,20 @@
-"""How many times real time log-mel features are extracted, next to the bare filters.
+"""Seconds for an hour of speech of log-mel features, next to the bare filters.
 
 Clips as the synthesiser makes them, FLAC of 2 to 6 s, read, decoded and turned into frames; and the
 same from samples in memory. As many processes as processors, each with one thread, as jobs run.
-Run: OMP_NUM_THREADS=1 python benchmarks/logmel.py
+Run: OMP_NUM_THREADS=1 PYTHONPATH=. python benchmarks/logmel.py
 """
 
 import os
 import tempfile
-import time
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from time import process_time
 
 import numpy as np
 import torch
 
+from benchmarks.ratio import Row, named, show
 from crossmodal.data.prepared import Prepared
 from crossmodal.data.writer import Writer
 from crossmodal.features.logmel import LogMel
@@ -41,26 +42,30 @@ def measure(folder):
     clips = [read_speech(prepared.read(row.audio), row.audio) for row in rows]
     whole, bare = [], []
     for _ in range(ROUNDS):
-        start = time.perf_counter()
+        start = process_time()
         feature.extract(prepared, rows, {})
-        middle = time.perf_counter()
+        middle = process_time()
         for clip in clips:
             feature.spectrogram(clip)
         whole.append(middle - start)
-        bare.append(time.perf_counter() - middle)
+        bare.append(process_time() - middle)
     return sum(map(len, clips)) / RATE, min(whole), min(bare)
 
 
-def main():
+def ratios():
     count = len(os.sched_getaffinity(0))
     with tempfile.TemporaryDirectory() as folder, ProcessPoolExecutor(count) as pool:
         dataset(Path(folder))
         found = list(pool.map(measure, [folder] * count))
     speech, whole, bare = (sum(column) for column in zip(*found, strict=True))
-    rate = count * speech / whole
-    print(f"{count} processes, clips of {speech / count / CLIPS:.1f} s")
-    print(f"log-mel from files: {rate:.0f} times real time, {bare / whole:.2f} of the bare filters")
+    yield Row(
+        "Log-mel frames from FLAC files, an hour of speech",
+        f"{count} processes, clips of {speech / count / CLIPS:.1f} s",
+        f"the bare filters, {named('torchaudio')}",
+        *(3600 * seconds / speech for seconds in (whole, bare)),
+        "ours also reads and decodes",
+    )
 
 
 if __name__ == "__main__":
-    main()
+    show(ratios())

@@ -5,19 +5,19 @@ channels of 3 by 3, to 128; the peer is `conv2d`, for SISA with the mean of its 
 100 images and 5,000 clips, whose lengths vary as those of Flickr8k's spoken captions; the peer
 compares all at once, padded, by `einsum`. Results are compared first. One thread; both take turns,
 the best round of each counts.
-Run: python benchmarks/matchmaps.py
+Run: PYTHONPATH=. python benchmarks/matchmaps.py
 """
 
 from functools import partial
-from time import process_time
 
 import torch
 from torch.nn.functional import conv2d
 
+from benchmarks.ratio import Row, in_turns, named, show
 from crossmodal.nn.map_convolution import MapConvolution
 from crossmodal.nn.matchmap_similarity import all_scores, steps_inside
 
-ROUNDS, CALLS = 5, 3
+ROUNDS = 10
 BATCH, CHANNELS, SIDE, WIDTH = 32, 3_120, 3, 128
 IMAGES, CLIPS, LONGEST, LENGTH = 100, 5_000, 40, (5.6, 2.2)  # steps: gamma, shape and scale
 
@@ -44,34 +44,26 @@ def scores(positions, steps, counts, kind):
     return maps.amax(-2).where(inside, 0).sum(-1) / inside.sum(-1)
 
 
-def best(run):
-    """Seconds of the processor that a call takes."""
-    start = process_time()
-    for _ in range(CALLS):
-        run()
-    return (process_time() - start) / CALLS
-
-
-def report(name, ours, peer):
+def compared(name, size, ours, peer):
     torch.testing.assert_close(ours(), peer(), rtol=1e-3, atol=1e-3)
-    rounds = [(best(ours), best(peer)) for _ in range(ROUNDS)]
-    fast, slow = (1e3 * min(times) for times in zip(*rounds, strict=True))
-    print(f"{name:<40}{fast:8.0f}{slow:8.0f}{slow / fast:8.2f}", flush=True)
+    return Row(name, size, named("torch"), *in_turns(ours, peer, rounds=ROUNDS))
 
 
-def main():
+def ratios():
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    print(f"{'milliseconds':<40}{'ours':>8}{'peer':>8}{'ratio':>8}")
     layer, maps = MapConvolution(CHANNELS, WIDTH, 3), torch.randn(BATCH, CHANNELS, SIDE, SIDE)
     plain = partial(convolved, layer, maps)
-    report(
-        "positions of MISA and SIMA, a step",
+    size = f"{BATCH} images, {CHANNELS:,} channels of {SIDE} x {SIDE}"
+    yield compared(
+        "Positions of MISA and SIMA, a step",
+        size,
         partial(step, layer, partial(layer, maps)),
         partial(step, layer, plain),
     )
-    report(
-        "mean position of SISA, a step",
+    yield compared(
+        "Mean position of SISA, a step",
+        size,
         partial(step, layer, partial(layer.mean, maps)),
         partial(step, layer, lambda: plain().mean(1)),
     )
@@ -80,8 +72,8 @@ def main():
     data = torch.randn(IMAGES, SIDE * SIDE, WIDTH), torch.randn(CLIPS, LONGEST, WIDTH), counts
     for kind in ("misa", "sima"):
         ours, peer = (partial(compare, *data, kind) for compare in (all_scores, scores))
-        report(f"scores of {kind.upper()}", ours, peer)
+        yield compared(f"Scores of {kind.upper()}", f"{IMAGES} images, {CLIPS:,} clips", ours, peer)
 
 
 if __name__ == "__main__":
-    main()
+    show(ratios())

@@ -1,22 +1,22 @@
-"""Time and memory of mAP over 20,000 x 20,000 embeddings on this machine, next to an argsort.
+"""Time and memory of mAP among 20,000 embeddings on this machine, next to an argsort.
 
 The peer sorts the documents of each query and walks down the list, as sklearn and torchmetrics do;
-it gets the same scores, blocks and threads, on some of the queries.
-Run: python benchmarks/mean_average_precision.py
+it gets the same scores and blocks.
+Run: PYTHONPATH=. python benchmarks/mean_average_precision.py
 """
 
 import resource
-import time
+from functools import partial
 
 import numpy as np
 
+from benchmarks.ratio import Row, in_turns, named, show
 from crossmodal.metrics.blocks import BLOCK_BYTES, over_scores
 from crossmodal.metrics.ranking import average_precision
-from crossmodal.metrics.retrieval import Pool, evaluate, shares_label
+from crossmodal.metrics.retrieval import Pool, shares_label
 from crossmodal.vectors import inner_product
 
-ITEMS, WIDTH, CLASSES, THREADS = 20_000, 64, 10, 2
-PEER_QUERIES = 2_000
+ITEMS, QUERIES, WIDTH, CLASSES = 20_000, 2_000, 64, 10
 
 
 def pool(rng):
@@ -39,45 +39,24 @@ def mean_average_precision(queries, gallery, measure, count, block_bytes):
     def average(rows, scores):
         return {"AP": measure(scores, shares_label(queries, gallery, rows))}
 
-    return over_scores(
-        average, score_rows, count, len(gallery), block_bytes=block_bytes, threads=THREADS
-    )["AP"]
+    return over_scores(average, score_rows, count, len(gallery), block_bytes=block_bytes)["AP"]
 
 
-def report(name, work):
-    start = time.perf_counter()
-    value = work()
-    seconds = time.perf_counter() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20  # KiB on Linux
-    print(f"{name:<44}{seconds:8.2f} s   peak so far {peak:5.2f} GiB")
-    return value, seconds
-
-
-def main():
+def ratios():
     rng = np.random.default_rng(0)
     queries, gallery = pool(rng), pool(rng)
-    print(f"{ITEMS} x {ITEMS} embeddings of width {WIDTH}, {CLASSES} classes, {THREADS} threads")
-
-    def ours():
-        return mean_average_precision(queries, gallery, average_precision, ITEMS, BLOCK_BYTES)
-
-    def peer():  # its argsort holds 8-byte indices and sums, so smaller blocks for fairness
-        return mean_average_precision(
-            queries, gallery, argsort_average_precision, PEER_QUERIES, BLOCK_BYTES // 4
-        )
-
-    found, seconds = report("mAP@all, all queries", ours)
-    report(
-        "every metric of evaluate, all queries", lambda: evaluate(queries, gallery, threads=THREADS)
-    )
-    expected, peer_seconds = report(f"argsort mAP@all, first {PEER_QUERIES} queries", peer)
-    scaled = peer_seconds * ITEMS / PEER_QUERIES
-    print(
-        f"argsort scaled to all queries: {scaled:.1f} s, {scaled / seconds:.1f} times mAP@all above"
-    )
-    difference = np.abs(found[:PEER_QUERIES] - expected).max()
-    print(f"largest difference in AP: {difference:.1e} (argsort orders ties as it likes)")
+    # the argsort holds 8-byte indices and sums, so smaller blocks for fairness
+    ways = (average_precision, BLOCK_BYTES), (argsort_average_precision, BLOCK_BYTES // 4)
+    works = [
+        partial(mean_average_precision, queries, gallery, measure, QUERIES, block)
+        for measure, block in ways
+    ]
+    np.testing.assert_allclose(*(work() for work in works), atol=1e-4)  # ties are in any order
+    size = f"{QUERIES:,} queries, {ITEMS:,} documents, {CLASSES} categories"
+    yield Row("mAP, whole ranking", size, f"argsort, {named('numpy')}", *in_turns(*works))
 
 
 if __name__ == "__main__":
-    main()
+    show(ratios())
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20  # KiB on Linux
+    print(f"peak memory {peak:.2f} GiB")

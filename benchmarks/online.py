@@ -1,23 +1,26 @@
 """Time per triplet of CMOLRS (J = 1) and fast-CMOLRS (J = 4), on one thread.
 
-First next to full-SGD, to the authors' loop in plain NumPy and, with `--authors FOLDER`, to their
-code (github.com/yiling2018/cmolrs) under Octave where that is installed: the same items, rank,
-margins and steps, and triplets drawn alike. Then against the number of triplets and of dimensions:
-the time of a triplet stays the same, and is in proportion to the dimensions. Every triplet violates
-its margin nearly all the time here, which is the slowest case.
+First next to full-SGD, to the authors' loop in plain NumPy and to their code
+(github.com/yiling2018/cmolrs) under Octave, where that is installed and CMOLRS names a folder with
+the code: the same items, rank, margins and steps, and triplets drawn alike. Then against the number
+of triplets and of dimensions: the time of a triplet stays the same, and is in proportion to the
+dimensions. Every triplet violates its margin nearly all the time here, which is the slowest case.
+Time is that of the processor.
+Run: [CMOLRS=FOLDER] PYTHONPATH=. python benchmarks/online.py
 """
 
-import argparse
+import os
 import shutil
 import subprocess
 import tempfile
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 
 import numpy as np
 from scipy.io import savemat
 from threadpoolctl import threadpool_limits
 
+from benchmarks.ratio import Row, named, not_measured
 from crossmodal.methods._online.full_rank import FullRank
 from crossmodal.methods._online.hinge import Margin
 from crossmodal.methods._online.loop import Batch, Hyperparameters
@@ -28,14 +31,16 @@ STEP_SIZE, SCALE, WEIGHT, CLASSES, ITEMS = 1.0, 20.0, 0.5, 10, 2000
 SIZES = [((128, 10), 8, 80_000, 2000), ((399, 4096), 32, 4000, 400)]
 COUNTS = (20_000, 40_000, 80_000, 160_000)
 WIDTHS = (250, 500, 1000, 2000, 4000)
+SOURCE = "github.com/yiling2018/cmolrs"
+AUTHORS = "the authors' code, Octave"
 # prints seconds; counts from 1
 OCTAVE = """
 addpath('{folder}'); load('{data}'); warning('off', 'all');
 params = struct('dir', 1, 'rank', columns(A), 'base_margin', scale, 'alph', weight, ...
     'step_size', step, 'list_size', (columns(lists) - 1) / 2, 'batch_size', rows(lists));
-start = tic;
+start = cputime();
 loreta_similarity_list_triplet(A, B, X, Y, L, 0, lists, params);
-printf('%.6f', toc(start));
+printf('%.6f', cputime() - start);
 """
 
 
@@ -96,8 +101,9 @@ def draw_lists(kinds, length, count):
     return np.column_stack([queries, np.reshape(drawn, (count, 2 * length))])
 
 
-def time_octave(authors, learner, batch, kinds, lists):
+def time_octave(learner, batch, kinds, lists):
     """Microseconds per triplet of the authors' code; NaN without it."""
+    authors = os.environ.get("CMOLRS")
     if not authors or not shutil.which("octave"):
         return float("nan")
     (a, b), length = learner.factors(), learner.hyperparameters.triplets_per_query
@@ -110,7 +116,8 @@ def time_octave(authors, learner, batch, kinds, lists):
         savemat(data, {name: np.asarray(value, float) for name, value in everything.items()})
         script = OCTAVE.format(folder=authors, data=data)
         command = ["octave", "--quiet", "--no-init-file", "--eval", script]
-        found = subprocess.run(command, capture_output=True, text=True, check=True)
+        alone = os.environ | {"OMP_NUM_THREADS": "1"}
+        found = subprocess.run(command, env=alone, capture_output=True, text=True, check=True)
     return float(found.stdout) / (lists * length) * 1e6
 
 
@@ -127,9 +134,9 @@ def microseconds(work, triplets, length):
     """Best of three, per triplet."""
     times = []
     for _ in range(3):
-        start = perf_counter()
+        start = process_time()
         work(triplets // length)
-        times.append(perf_counter() - start)
+        times.append(process_time() - start)
     return min(times) / triplets * 1e6
 
 
@@ -142,7 +149,36 @@ def time_learning(batch, rank, precision, length, triplets):
     return found, learner.partial_fit(batch, 100)[1]
 
 
-def compare(authors):
+def time_numpy(learner, batch, kinds, triplets, length):
+    """Microseconds per triplet of the authors' loop in NumPy."""
+
+    def run(lists):
+        numpy_steps(learner, batch, kinds, lists)
+
+    return microseconds(run, triplets, length)
+
+
+def ratios():
+    """In float64, as Octave computes."""
+    needed = f"Octave, and CMOLRS=FOLDER with the authors' code ({SOURCE})"
+    with threadpool_limits(1):
+        for widths, rank, triplets, few in SIZES:
+            batch, kinds = make_batch(widths, np.float64)
+            size = f"{widths[0]:,} + {widths[1]:,} columns, rank {rank}, float64"
+            for length, name in ((1, "CMOLRS"), (4, "fast-CMOLRS")):
+                what = f"{name}, a triplet"
+                own = time_learning(batch, rank, np.float64, length, triplets)[0] * 1e-6
+                learner = make_learner(widths, rank, np.float64, length)
+                loop = time_numpy(learner, batch, kinds, few, length) * 1e-6
+                yield Row(what, size, f"the authors' loop, {named('numpy')}", own, loop)
+                octave = time_octave(learner, batch, kinds, few // length) * 1e-6
+                if np.isnan(octave):
+                    yield not_measured(what, size, AUTHORS, needed)
+                else:
+                    yield Row(what, size, AUTHORS, own, octave)
+
+
+def compare():
     print("widths       rank  precision  J  us  full-SGD us  NumPy us  Octave us  violating")
     for widths, rank, triplets, numpy_triplets in SIZES:
         for precision in (np.float32, np.float64):
@@ -150,15 +186,9 @@ def compare(authors):
             for length in (1, 4):
                 fast, violating = time_learning(batch, rank, precision, length, triplets)
                 learner = make_learner(widths, rank, precision, length)
-                slow = microseconds(
-                    lambda lists, learner=learner, batch=batch, kinds=kinds: numpy_steps(
-                        learner, batch, kinds, lists
-                    ),
-                    numpy_triplets,
-                    length,
-                )
+                slow = time_numpy(learner, batch, kinds, numpy_triplets, length)
                 full = time_full_sgd(batch, length, numpy_triplets)
-                octave = time_octave(authors, learner, batch, kinds, numpy_triplets // length)
+                octave = time_octave(learner, batch, kinds, numpy_triplets // length)
                 print(
                     f"{widths!s:12} {rank:4}  {precision.__name__:9} {length:2} {fast:6.2f} "
                     f"{full:9.2f} {slow:9.2f} {octave:9.2f} {violating:8.2f}"
@@ -178,11 +208,8 @@ def show_linearity():
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--authors", type=Path, help="folder of the authors' MATLAB code")
-    arguments = parser.parse_args()
     with threadpool_limits(1):
-        compare(arguments.authors)
+        compare()
         show_linearity()
 
 

@@ -3,16 +3,17 @@
 The sizes are those of the caption pipelines and of SAM: a step of the GRU forwards and backwards,
 the gradient of its weights, the image map, a hidden layer. One thread; both take turns, the best
 round of each counts. On processors of Intel the ratio is about 1.
-Run: python benchmarks/products.py
+Run: PYTHONPATH=. python benchmarks/products.py
 """
 
-from time import perf_counter
+from functools import partial
 
 import torch
 
+from benchmarks.ratio import Row, in_turns, named, show
 from crossmodal.nn.onednn import product
 
-ROUNDS, SECONDS = 6, 0.3
+ROUNDS, FLOP = 6, 2e10
 SIZES = {
     "GRU of 512 units, forwards": ((128, 512), (1536, 512)),
     "GRU of 512 units, backwards": ((128, 1536), (512, 1536)),
@@ -23,27 +24,21 @@ SIZES = {
 }
 
 
-def rate(multiply, a, b):
-    """GFLOP per second."""
-    multiply(a, b)
-    calls, start = 0, perf_counter()
-    while perf_counter() - start < SECONDS:
+def repeated(multiply, a, b, calls):
+    for _ in range(calls):
         multiply(a, b)
-        calls += 1
-    return 2e-9 * calls * len(a) * b.numel() / (perf_counter() - start)
 
 
-def main():
+def ratios():
     torch.set_num_threads(1)
-    print(f"{'GFLOP per second':<32}{'ours':>8}{'peer':>8}{'ratio':>8}")
     for name, shapes in SIZES.items():
         a, b = (torch.randn(shape) for shape in shapes)
-        rounds = [
-            (rate(product, a, b), rate(torch.nn.functional.linear, a, b)) for _ in range(ROUNDS)
-        ]
-        fast, slow = (max(rates) for rates in zip(*rounds, strict=True))
-        print(f"{name:<32}{fast:8.0f}{slow:8.0f}{fast / slow:8.2f}", flush=True)
+        calls = max(1, round(FLOP / (2 * len(a) * b.numel())))
+        works = (partial(repeated, m, a, b, calls) for m in (product, torch.nn.functional.linear))
+        times = (seconds / calls for seconds in in_turns(*works, rounds=ROUNDS))
+        size = f"{len(a):,} x {a.shape[1]:,} x {len(b):,}"
+        yield Row(f"Product: {name}", size, named("torch"), *times, "about 1 on Intel's processors")
 
 
 if __name__ == "__main__":
-    main()
+    show(ratios())

@@ -38,7 +38,7 @@ class Row:
         if self.ours is None or self.theirs is None:
             return ""
         ratio = self.theirs / self.ours
-        return f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.2g}" if ratio < 1 else f"{ratio:.1f}"
+        return f"{ratio:,.0f}" if ratio >= 9.95 else f"{ratio:#.2g}"
 
 
 def shown(seconds):

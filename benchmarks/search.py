@@ -2,9 +2,10 @@
 
 Rows and queries are points of a space of 32 dimensions, turned into 512, with noise; as in a model,
 a query lies beside the rows that it wants. Ours reads memory-mapped files; FAISS holds its
-indexes in memory. Both get one query at a time and the same threads; they take turns. Recall@10 is
-that of the exact search. Needs 8 GB of memory and 3 GB of disk.
-Run: python benchmarks/search.py
+indexes in memory. Both get one query at a time and the same threads; they take turns, and the
+median of the queries counts. Recall@10 is that of the exact search. Needs 8 GB of memory and 3 GB
+of disk.
+Run: PYTHONPATH=. python benchmarks/search.py
 """
 
 import os
@@ -16,6 +17,7 @@ from types import SimpleNamespace
 import faiss
 import numpy as np
 
+from benchmarks.ratio import Row, named, show
 from crossmodal.search.index import Index, in_form
 from crossmodal.vectors import inner_product, unit_rows
 
@@ -69,48 +71,48 @@ def recall(found, exact):
     return np.mean([len({*a} & {*b}) / COUNT for a, b in zip(found, exact, strict=True)])
 
 
-def main():
+def ratios():
     rows, queries = make_rows()
     faiss.omp_set_num_threads(THREADS)
     flat = faiss.IndexFlatIP(WIDTH)
     flat.add(rows)
+    size = f"{ITEMS:,} rows of {WIDTH} columns"
+    each = f"{size}, a query"
+    how = f"wall clock, {THREADS} threads"
     with tempfile.TemporaryDirectory() as folder:
         model = SimpleNamespace(score=lambda q, g, direction: inner_product(q, g))
         content = in_form([str(row) for row in range(ITEMS)], rows, model, DIRECTION)
         index = Index(model, DIRECTION, content, Path(folder, "cells.faiss"))
 
-        def ours(**how):
+        def ours(**options):
             return lambda query: [
-                int(hit.id) for hit in index.search(query, COUNT, threads=THREADS, **how)
+                int(hit.id) for hit in index.search(query, COUNT, threads=THREADS, **options)
             ]
-
-        def through_method(query):
-            scores = [model.score(query, block, DIRECTION) for block in np.array_split(rows, 40)]
-            return np.argsort(-np.concatenate(scores, 1)[0])[:COUNT]
 
         exact = flat.search(queries, COUNT)[1]
         start = perf_counter()
         ours(approximate=True)(queries[:1])
-        print(f"cells of ours built in {perf_counter() - start:.0f} s")
-        start = perf_counter()
+        middle = perf_counter()
         direct = cells_in_memory(rows, queries, exact)
-        print(f"cells of FAISS built in {perf_counter() - start:.0f} s, visits {direct.nprobe}")
+        built = middle - start, perf_counter() - middle
         pairs = {
-            "exact": (ours(), peer(flat)),
-            "approximate": (ours(approximate=True), peer(direct)),
+            "Exact": (ours(), peer(flat)),
+            "Approximate": (ours(approximate=True), peer(direct)),
         }
-        print(f"{ITEMS} x {WIDTH}, {THREADS} threads; milliseconds: median, worst of {QUERIES}")
         for name, finders in pairs.items():
             results = [timed(find, queries) for find in finders for _ in range(2)][1::2]
-            for who, (found, seconds) in zip(("ours", "FAISS"), results, strict=True):
-                print(
-                    f"{name:<12}{who:<6}{1e3 * np.median(seconds):8.1f}{1e3 * seconds.max():8.1f}"
-                    f"   recall@{COUNT} {recall(found, exact):.3f}"
-                )
-            print(f"{name:<12}ratio {np.median(results[0][1]) / np.median(results[1][1]):8.2f}")
-        _, seconds = timed(through_method, queries[:5])
-        print(f"by the method's score, a cosine: {1e3 * np.median(seconds):.0f}")
+            recalls = [f"{recall(found, exact):.3f}" for found, _ in results]
+            note = f"{how}; recall@{COUNT} {recalls[0]}, the peer's {recalls[1]}"
+            times = [float(np.median(seconds)) for _, seconds in results]
+            yield Row(f"{name} search", each, named("faiss-cpu"), *times, note)
+        yield Row(
+            "Cells of approximate search, built",
+            size,
+            named("faiss-cpu"),
+            *built,
+            f"{how}; ours is smaller, a byte for a number, and on disk",
+        )
 
 
 if __name__ == "__main__":
-    main()
+    show(ratios())

@@ -14,7 +14,7 @@ ratio of a step in float32 that did its matrix products alone. The last rows com
 12,416 columns of int8 with ours on FC7's 4,096 of float32: a ratio of 0.67 or more means that a
 step takes at most 1.5 times as long. Captions are those of Flickr8k where CROSSMODAL_MIRROR has
 it, else random words.
-Run: python benchmarks/training.py [ROW ...], rows by the beginnings of their names
+Run: PYTHONPATH=. python benchmarks/training.py [ROW ...], rows by the beginnings of their names
 """
 
 import os
@@ -36,6 +36,7 @@ from torch.nn.utils import clip_grad_norm_
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_sequence
 from torch.utils.data import DataLoader
 
+from benchmarks.ratio import Row, named
 from crossmodal.cli.memory import keep_freed_memory
 from crossmodal.config import params
 from crossmodal.data.feature_file import Ragged
@@ -429,10 +430,27 @@ def report(name, measure, *sizes):
         print(f"{name:<44}{text}", flush=True)
 
 
+def ratios():
+    """In float32: rows of one of each paper's pipelines."""
+    torch.set_num_threads(1)
+    keep_freed_memory()  # as jobs do
+    for name, measure, *sizes in SHOWN:
+        ours_f, _, peer_f, *_ = best(measure, sizes)
+        peer = f"a plain loop, {named('torch')}"
+        yield Row(f"A training step: {name}", "float32", peer, 1 / ours_f, 1 / peer_f)
+
+
 def report_columns(name, measure, *sizes):
     if wanted(name):
         fne, fc7 = best(measure, sizes)
         print(f"{name:<44}{fne:8.2f}{fc7:8.2f}{fne / fc7:8.2f}", flush=True)
+
+
+SHOWN = (
+    ("FNE-SH, 512 units, 300-d words, batch 128", sh, 512, 300, 640, 1),
+    ("VASE's base, DAVEnet / 8, batch 32", partial(vase, 0), 640, 1),
+    ("SAM, 4096-d images, 1000-d texts, batch 200", sam, 1_000, 1),
+)
 
 
 def main():
