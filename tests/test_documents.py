@@ -294,6 +294,16 @@ def test_drawn_figures_are_copied_beside_their_page(quote, pages):
     assert not Path("docs/runs").exists()
 
 
+def test_the_scorecards_figure_is_not_that_of_the_runs_here_alone(quote, pages):
+    figure, here = pages.parent / "claims.svg", Path("results/figures/claims.svg")
+    here.parent.mkdir(parents=True)
+    here.write_text("of the runs here")
+    figure.write_text("of kept runs, too")
+    pages.write_text("![Claims](claims.svg)\n")
+    quote.main(PARAMS, pages)
+    assert figure.read_text() == "of kept runs, too"
+
+
 def test_tables_are_made_of_runs_that_are_here_and_of_those_kept(quote, pages):
     write_run(0.25)
     quote.main(PARAMS, pages)

@@ -8,9 +8,9 @@ A page says what it quotes:
     <!-- quote tables -->                    a list of whole tables, a page each in docs/tables:
     <!-- end of quote -->                    names of tables in backticks
 
-and a figure `![...](NAME.svg)` beside a page is results/figures/NAME.svg. Tables are made of the
-runs in results/ and in docs/runs/, see `kept_runs`; in place of a table without any run stands a
-line that says so. A figure that has not been made here stays as it is.
+and a figure `![...](NAME.svg)` beside a page is results/figures/NAME.svg. Tables, the scorecard and
+its figure are made of the runs in results/ and in docs/runs/, see `kept_runs`; in place of a table
+without any run stands a line that says so. A figure that has not been made here stays as it is.
 """
 
 import re
@@ -25,6 +25,7 @@ from kept_runs import CLAIMS, keep, make_scorecard, make_table
 from crossmodal.config.params import Params, read
 
 FIGURES = Path("results/figures")
+CLAIMS_FIGURE = Path("docs/claims.svg")  # drawn of kept runs, too
 PAGES = Path("docs/tables")
 QUOTE = re.compile(r"(<!-- quote (\w+)(?: ([\w-]+))? -->\n)(.*?)(<!-- end of quote -->)", re.DOTALL)
 DIRECTION = re.compile(r"^\*\*([\w-]+)\*\*$", re.MULTILINE)
@@ -42,7 +43,7 @@ def main(present: Params, *pages: Path) -> None:
         text = quote(page.read_text(), tables)
         page.write_text(text)
         for figure in FIGURE.findall(text):
-            if (FIGURES / figure).exists():
+            if figure != CLAIMS_FIGURE.name and (FIGURES / figure).exists():
                 shutil.copyfile(FIGURES / figure, page.parent / figure)
     names = {name for page in pages for name in quoted(page.read_text())}
     write_tables({name: tables(name) for page in pages for name in listed(page.read_text())})
@@ -53,7 +54,7 @@ def main(present: Params, *pages: Path) -> None:
 def make(present: Params, name: str) -> str | None:
     """A table, or the scorecard, as Markdown."""
     if name == CLAIMS:
-        return make_scorecard(present, Path("docs/claims.svg"))
+        return make_scorecard(present, CLAIMS_FIGURE)
     return make_table(present, name)
 
 
