@@ -120,7 +120,7 @@ lint: $(VENV)/installed-dev
 	snakemake --lint
 
 quote: $(VENV)/installed
-	python tools/quote.py README.md docs/results.md docs/figures.md
+	python tools/quote.py README.md docs/results.md docs/figures.md docs/parameters.md
 
 pictures: $(VENV)/installed-dev
 	snakemake --cores $(CORES) results/tables/all.md results/site/index.html
