@@ -294,7 +294,7 @@ def test_drawn_figures_are_copied_beside_their_page(quote, pages):
     assert not Path("docs/runs").exists()
 
 
-def test_the_scorecards_figure_is_not_that_of_the_runs_here_alone(quote, pages):
+def test_the_scorecards_figure_is_of_kept_runs_too(quote, pages):
     figure, here = pages.parent / "claims.svg", Path("results/figures/claims.svg")
     here.parent.mkdir(parents=True)
     here.write_text("of the runs here")
