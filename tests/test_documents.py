@@ -387,9 +387,10 @@ def test_a_run_counts_with_all_its_readouts(quote, pages):
 
 def test_quoted_tables_are_those_of_the_runs_that_are_kept(quote, pages):
     runs = sys.modules["kept_runs"]
-    page = (ROOT / "docs/results.md").read_text()
-    names = {name: runs._paths(PARAMS, name) for name in quote.quoted(page)}
-    quoted = {Path(path).parent.name for paths in names.values() for path in paths}
+    quoting = re.search(r"tools/quote\.py (.+)", (ROOT / "Makefile").read_text())[1].split()
+    texts = [(ROOT / page).read_text() for page in quoting]
+    names = {name for text in texts for name in quote.quoted(text)}
+    quoted = {Path(path).parent.name for name in names for path in runs._paths(PARAMS, name)}
     shutil.copytree(ROOT / "docs/runs", "docs/runs")
     for file in Path("docs/runs").glob("*.json"):
         assert file.stem in quoted, f"{file}: no page quotes it; remove it"
@@ -401,10 +402,10 @@ def test_quoted_tables_are_those_of_the_runs_that_are_kept(quote, pages):
     made = cache(partial(quote.make, PARAMS))
     # whether code has changed since is said of the day of the quotation
     unmarked = partial(re.sub, r"(; )?†( fitted by code that has changed since)?| †", "")
-    for text in (page, (ROOT / "README.md").read_text()):
+    for text in texts:
         assert unmarked(quote.quote(text, made)) == unmarked(text)
-    for name in quote.listed(page):
-        assert (ROOT / f"docs/tables/{name}.md").exists() == (made(name) is not None)
+        for name in quote.listed(text):
+            assert (ROOT / f"docs/tables/{name}.md").exists() == (made(name) is not None)
 
 
 def test_the_page_of_results_is_short():

@@ -15,6 +15,7 @@ Look = tuple[str, str]  # colour and marker
 
 LOOKS: tuple[Look, ...] = (*zip(COLOURS, ("o", "s", "^"), strict=False),)
 WIDTH = 15.0  # inches
+LINE = 0.34  # inches, for two lines of text
 LABEL_CHARACTERS = 45  # on a line
 
 
@@ -48,7 +49,7 @@ def draw_forest(path: Path, panels: dict[str, list[Bar]], title: str) -> None:
     looks = dict(zip(sorted(kinds), LOOKS, strict=False))
     lines = [len({bar.label for bar in bars}) for bars in panels.values()]
     heights = [max(lines[place : place + 2]) for place in range(0, len(lines), 2)] or [1]
-    size = (WIDTH, sum(1.5 + 0.25 * height for height in heights))
+    size = (WIDTH, sum(1.5 + LINE * height for height in heights))
     with plt.style.context(STYLE):
         figure = plt.figure(figsize=size, layout="constrained")
         areas = figure.subplots(len(heights), 2, height_ratios=heights, squeeze=False).flat
