@@ -32,7 +32,6 @@ SIZES = [((128, 10), 8, 80_000, 2000), ((399, 4096), 32, 4000, 400)]
 COUNTS = (20_000, 40_000, 80_000, 160_000)
 WIDTHS = (250, 500, 1000, 2000, 4000)
 SOURCE = "github.com/yiling2018/cmolrs"
-AUTHORS = "the authors' code, Octave"
 # prints seconds; counts from 1
 OCTAVE = """
 addpath('{folder}'); load('{data}'); warning('off', 'all');
@@ -158,8 +157,17 @@ def time_numpy(learner, batch, kinds, triplets, length):
     return microseconds(run, triplets, length)
 
 
+def octave_version():
+    """Words for Octave, with its version where it is installed."""
+    if not shutil.which("octave"):
+        return "Octave"
+    text = subprocess.run(["octave", "--version"], capture_output=True, text=True, check=True)
+    return f"Octave {text.stdout.split()[3]}"
+
+
 def ratios():
     """In float64, as Octave computes."""
+    authors = f"the authors' code, {octave_version()}"
     needed = f"Octave, and CMOLRS=FOLDER with the authors' code ({SOURCE})"
     with threadpool_limits(1):
         for widths, rank, triplets, few in SIZES:
@@ -173,9 +181,9 @@ def ratios():
                 yield Row(what, size, f"the authors' loop, {named('numpy')}", own, loop)
                 octave = time_octave(learner, batch, kinds, few // length) * 1e-6
                 if np.isnan(octave):
-                    yield not_measured(what, size, AUTHORS, needed)
+                    yield not_measured(what, size, authors, needed)
                 else:
-                    yield Row(what, size, AUTHORS, own, octave)
+                    yield Row(what, size, authors, own, octave)
 
 
 def compare():

@@ -77,3 +77,10 @@ def test_what_fails_is_named_and_the_others_are_kept(folder, monkeypatch):
 
 def test_the_page_is_that_of_the_rows_that_are_kept():
     assert runner.PAGE.read_text() == runner.page()
+
+
+@pytest.mark.parametrize("name", runner.NAMES)
+def test_each_benchmark_gives_ratios(name):
+    source = (runner.ROOT / f"benchmarks/{name}.py").read_text()
+    assert "\ndef ratios():\n" in source
+    assert "Run: " in source
