@@ -110,7 +110,7 @@ def ratios():
             size,
             named("faiss-cpu"),
             *built,
-            f"{how}; ours is smaller, a byte for a number, and on disk",
+            f"{how}; ours also codes numbers as bytes, writes, and finds 200 rows exactly",
         )
 
 
