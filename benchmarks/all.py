@@ -20,7 +20,7 @@ from pathlib import Path
 
 import torch
 
-from benchmarks.ratio import Row, shown
+from benchmarks.ratio import EXTRA, Row, not_measured, shown
 from crossmodal.io.files import read_json, write_json, write_text
 
 ROOT = Path(__file__).parents[1]
@@ -72,12 +72,19 @@ def file_of(name):
 
 
 def rows_of(name):
-    """Measure one benchmark, and print its rows."""
+    """Measure one benchmark, and print its rows; a package that is absent gives a row, too."""
     rows = []
-    for row in import_module(f"benchmarks.{name}").ratios():
+    for row in _rows(name):
         print(row, flush=True)
         rows.append(asdict(row))
     return rows
+
+
+def _rows(name):
+    try:
+        yield from import_module(f"benchmarks.{name}").ratios()
+    except ModuleNotFoundError as error:
+        yield not_measured(name, "", error.name, EXTRA)
 
 
 def measure(name):
