@@ -47,8 +47,8 @@ class Cost:
     bound: str
 
 
-PAIRS = (2_000, 4_000, 8_000)
-ROWS = (50_000, 100_000, 200_000)
+PAIRS = (500, 1_000, 2_000)
+ROWS = (25_000, 50_000, 100_000)
 COSTS = {
     name: Cost(*columns)
     for name, *columns in (
@@ -58,7 +58,7 @@ COSTS = {
             (1, 2, 4),
             work.make_suites,
             work.dry_run,
-            "BOUND",
+            "jobs, a few for each experiment",
         ),
         (
             "check",
@@ -66,7 +66,7 @@ COSTS = {
             (1, 2, 4),
             work.make_suites,
             work.check,
-            "BOUND",
+            "options of each experiment",
         ),
         (
             "check_prepared",
@@ -80,7 +80,7 @@ COSTS = {
         (
             "near_duplicates",
             "near duplicates; pictures",
-            (25_000, 50_000, 100_000),
+            (12_500, 25_000, 50_000),
             work.make_looks,
             work.find_duplicates,
             "cosines of all pairs, by definition: in 160 dimensions no index is without loss",
@@ -88,7 +88,7 @@ COSTS = {
         (
             "extract",
             "extract `bow_item`; pairs",
-            (20_000, 40_000, 80_000),
+            (5_000, 10_000, 20_000),
             work.make_captions,
             work.extract_bow,
             "words of texts",
@@ -104,7 +104,7 @@ COSTS = {
         (
             "evaluate",
             "evaluate; items, each a query and a document",
-            (5_000, 10_000, 20_000),
+            (2_500, 5_000, 10_000),
             work.make_embeddings,
             work.evaluate_all,
             "scores of all pairs, by definition: a rank counts what scores higher",
@@ -120,7 +120,7 @@ COSTS = {
         (
             "own",
             "own data, from a folder to a table; pairs",
-            (6_250, 25_000, 100_000),
+            (1_000, 10_000, 100_000),
             work.make_folder,
             work.from_folder_to_table,
             "start of jobs, then files",
@@ -130,13 +130,13 @@ COSTS = {
 
 HEAD = (
     "# Growth\n\n"
-    "What each step costs at three sizes of synthetic data: seconds of the processor, peak memory "
-    "of a process at the largest size, and the slope of the seconds against the size, both as "
-    "logarithms: 1 where the cost is proportional. Nothing grows faster than n log n but where the "
-    "definition of what is computed asks for it. Commands include the start of Python and of each "
-    "job, which flattens their slope. Pictures have 64 by 48 pixels, embeddings {width} "
-    "dimensions. Measured on {machine}. Written by `PYTHONPATH=. python benchmarks/growth.py "
-    "--page docs/growth.md`.\n\n"
+    "What steps cost at three sizes of synthetic data: seconds of the processor, peak memory of a "
+    "process at the largest size, and the slope of the seconds against the size, both as "
+    "logarithms: 1 where the cost is proportional. Commands include the start of Python and of "
+    "each job, which flattens their slope; slopes of times below a second are rough. Pictures have "
+    "64 by 48 pixels, embeddings {width} dimensions. Measured "
+    "on {machine}, beside other work. {lacking}Written by `PYTHONPATH=. python "
+    "benchmarks/growth.py --page docs/growth.md`.\n\n"
 )
 COLUMNS = (
     "| what; what its sizes count | sizes | seconds | GB | slope | bounded by |\n"
@@ -156,7 +156,7 @@ def timed(function: Callable[[int], None], folder: str, size: int) -> tuple[floa
 def measure(cost: Cost) -> Measured:
     """Seconds and memory at each size, in processes of their own."""
     measured = []
-    with get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
+    with get_context("fork").Pool(1, maxtasksperchild=1) as pool:
         for size in cost.sizes:
             with tempfile.TemporaryDirectory() as folder:
                 pool.apply(timed, (cost.make, folder, size))
@@ -202,7 +202,9 @@ def main() -> None:
         print(row(COSTS[name], kept[name]), end="", flush=True)
     if options.page:
         rows = "".join(row(cost, kept[name]) for name, cost in COSTS.items() if name in kept)
-        head = HEAD.format(machine=machine(), width=work.WIDTH)
+        absent = [cost.what for name, cost in COSTS.items() if name not in kept]
+        lacking = f"Not measured: {'. '.join(absent)}. " if absent else ""
+        head = HEAD.format(machine=machine(), width=work.WIDTH, lacking=lacking)
         options.page.write_text(head + COLUMNS + rows, encoding="utf-8")
 
 
