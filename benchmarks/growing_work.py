@@ -15,7 +15,6 @@ import yaml
 from PIL import Image
 
 from crossmodal.commands.examine import examine
-from crossmodal.config.overlays import read_files
 from crossmodal.config.params import read
 from crossmodal.data.media import PreparedMedia
 from crossmodal.data.writer import Writer
@@ -29,6 +28,9 @@ from crossmodal.workflow.specs import ExtractSpec
 
 ROOT = Path(__file__).parents[1]
 WIDTH, LATENT, QUERIES = 64, 32, 1_000
+ENCODERS = {"encoders", "stamps"}  # suites that need an extra
+TABLE = {"title", "metrics", "relevance"}  # what is copied
+EXPERIMENT = {"dataset", "views", "relevance", "method", "options", "search", "seeds"}
 OWN = Path("own")  # a folder of pictures, each with a text
 WORDS = np.array([f"{a}{b}{c}" for a in "bdgklmnprst" for b in "aeiou" for c in "bdgklmnprst"])
 CELLS = '''"""Means of grey, as a feature that costs less than the reading of a picture."""
@@ -59,19 +61,34 @@ def make_suites(copies: int) -> None:
     shutil.copy(ROOT / "params.yaml", "params.yaml")
     for folder in ("experiments", "plugins"):
         shutil.copytree(ROOT / folder, folder)
-    project, raw = read(Path("params.yaml")), read_files([Path("params.yaml")])
-    shown = {name for suite in project.suites.values() for name in suite}
+    project = read(Path("params.yaml"))
+    suites = [tables for name, tables in project.suites.items() if name not in ENCODERS]
+    tables = {name: project.tables[name] for suite in suites for name in suite}
+    own = {name for table in tables.values() for name in table.experiments}
+    names = [*tables]
     for number in range(1, copies):
-        experiments = {f"copy{number}_{name}": v for name, v in raw["experiments"].items()}
-        tables = {}
-        for name in shown:
-            members = [f"copy{number}_{each}" for each in project.tables[name].experiments]
-            tables[f"copy{number}_{name}"] = {"base": name, "experiments": members}
-        text = yaml.safe_dump({"tables": tables, "experiments": experiments})
-        Path(f"experiments/copy{number}.yaml").write_text(text)
-    tables = [name for name in read(Path("params.yaml")).tables if name in shown or "copy" in name]
-    Path("tables.txt").write_text("\n".join(f"results/tables/{name}.md" for name in tables))
-    shutil.rmtree(".snakemake")  # what the check of params.yaml keeps
+        content = {
+            "tables": {
+                f"copy{number}_{name}": {
+                    **table.model_dump(include=TABLE, exclude_defaults=True),
+                    "experiments": [copied(each, number) for each in table.experiments],
+                }
+                for name, table in tables.items()
+            },
+            "experiments": {
+                copied(name, number): project.experiments[name].model_dump(include=EXPERIMENT)
+                for name in own
+            },
+        }
+        Path(f"experiments/copy{number}.yaml").write_text(yaml.safe_dump(content))
+        names += content["tables"]
+    Path("tables.txt").write_text("\n".join(f"results/tables/{name}.md" for name in names))
+    shutil.rmtree(".snakemake", ignore_errors=True)  # what the check of params.yaml keeps
+
+
+def copied(name: str, number: int) -> str:
+    """Return the name of an experiment's copy."""
+    return f"copy{number}_{name.replace('-', '_')}"
 
 
 def call(*command: str) -> None:

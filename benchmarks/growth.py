@@ -54,7 +54,7 @@ COSTS = {
     for name, *columns in (
         (
             "dry_run",
-            "`snakemake --dry-run` of all suites, at first; times these",
+            "`snakemake --dry-run` of all suites without an extra, at first; times these",
             (1, 2, 4),
             work.make_suites,
             work.dry_run,
