@@ -47,8 +47,8 @@ class Cost:
     bound: str
 
 
-PAIRS = (500, 1_000, 2_000)
-ROWS = (25_000, 50_000, 100_000)
+PAIRS = (5_000, 10_000, 20_000)
+ROWS = (400_000, 800_000, 1_600_000)
 COSTS = {
     name: Cost(*columns)
     for name, *columns in (
@@ -80,7 +80,7 @@ COSTS = {
         (
             "near_duplicates",
             "near duplicates; pictures",
-            (12_500, 25_000, 50_000),
+            (25_000, 50_000, 100_000),
             work.make_looks,
             work.find_duplicates,
             "cosines of all pairs, by definition: in 160 dimensions no index is without loss",
@@ -88,7 +88,7 @@ COSTS = {
         (
             "extract",
             "extract `bow_item`; pairs",
-            (5_000, 10_000, 20_000),
+            (20_000, 40_000, 80_000),
             work.make_captions,
             work.extract_bow,
             "words of texts",
@@ -104,7 +104,7 @@ COSTS = {
         (
             "evaluate",
             "evaluate; items, each a query and a document",
-            (2_500, 5_000, 10_000),
+            (10_000, 20_000, 40_000),
             work.make_embeddings,
             work.evaluate_all,
             "scores of all pairs, by definition: a rank counts what scores higher",

@@ -56,7 +56,7 @@ In the order in which one would meet it:
 
 3. **Features in memory**: a fit holds the features of its training split, {training:.1f} TB. It would have to read batches from the file, as it does with image files.
 
-4. **Near duplicates and search**: both compare all pairs; [search](search.md) has an approximate index for millions.
+4. **Near duplicates and search**: both compare all pairs, unlike most steps ([growth.md](growth.md)); [search](search.md) has an approximate index for millions.
 
 With 10 million pairs, a tenth of each number but of the parts, items take {tenth_held:.0f} GB and the features of a fit {tenth_training:.0f} GB: one large machine does without any of this.
 """  # noqa: E501 (paragraphs of a page)
