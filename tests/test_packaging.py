@@ -1,4 +1,5 @@
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -12,6 +13,7 @@ OTHERS = tuple(
     f"requirements-{name}.lock"
     for name in ("dev", "cluster", "docs", "encoders", "mteb", "benchmarks")
 )
+ARRAYS = (".npy", ".npz", ".mat", ".h5", ".parquet", ".safetensors")
 PIN = re.compile(r"^([A-Za-z0-9_.-]+)==([^ ;]+)")
 
 
@@ -63,6 +65,14 @@ def test_every_job_says_what_it_needs_of_a_machine():
             said = said or "**REQUESTS.of(" in body  # see tests/workflow/test_requests.py
             assert said, f"{name} lacks {need}"
         assert "partition" not in body, name
+
+
+def test_no_arrays_are_committed_but_values_of_kept_runs():
+    if not (ROOT / ".git").exists():
+        pytest.skip("no clone")
+    tracked = subprocess.check_output(["git", "ls-files"], cwd=ROOT, text=True).splitlines()
+    arrays = [name for name in tracked if Path(name).suffix in (*ARRAYS, ".zip", ".pt", ".pkl")]
+    assert [name for name in arrays if not name.startswith("docs/runs/")] == []
 
 
 def test_texts_install_no_package_of_another_name():
