@@ -8,7 +8,6 @@ Run: PYTHONPATH=. python benchmarks/all.py [NAME ...]
 
 import argparse
 import os
-import platform
 import sys
 import traceback
 from concurrent.futures import ProcessPoolExecutor
@@ -18,9 +17,7 @@ from itertools import groupby
 from multiprocessing import get_context
 from pathlib import Path
 
-import torch
-
-from benchmarks.ratio import EXTRA, Row, not_measured, shown
+from benchmarks.ratio import EXTRA, Row, machine, not_measured, shown
 from crossmodal.io.files import read_json, write_json, write_text
 
 ROOT = Path(__file__).parents[1]
@@ -52,18 +49,6 @@ TABLE = """
 | what | size | peer | ours | peer's | ratio | note |
 |---|---|---|---:|---:|---:|---|
 """
-
-
-def machine():
-    """What names this machine: processor, instructions, cores, memory."""
-    facts = Path("/proc/cpuinfo")
-    lines = facts.read_text().splitlines() if facts.exists() else []
-    models = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    return (
-        f"{(models or [platform.processor()])[0]}, {torch.backends.cpu.get_cpu_capability()}, "
-        f"{os.cpu_count()} cores, {memory:.0f} GiB, Python {platform.python_version()}"
-    )
 
 
 def file_of(name):

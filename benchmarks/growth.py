@@ -11,8 +11,6 @@ Run: PYTHONPATH=. python benchmarks/growth.py
 
 import argparse
 import os
-import re
-import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,6 +21,7 @@ from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 import numpy as np
 
 from benchmarks import growing_work as work
+from benchmarks.ratio import machine
 from crossmodal.io.files import read_json, write_json
 
 Measured = list[tuple[float, float]]  # seconds and GB, for each size
@@ -179,13 +178,6 @@ def row(cost: Cost, measured: Measured) -> str:
         f"{slope(cost.sizes, seconds):.2f}",
     ]
     return f"| {' | '.join([cost.what, *numbers, cost.bound])} |\n"
-
-
-def machine() -> str:
-    """Name of the processor, and number of cores."""
-    said = subprocess.run(["lscpu"], capture_output=True, text=True, check=True).stdout
-    name = re.search(r"^Model name:\s*(.*)$", said, re.MULTILINE)
-    return f"{name[1] if name else 'a processor'}, {len(os.sched_getaffinity(0))} cores"
 
 
 def main() -> None:

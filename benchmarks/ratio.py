@@ -1,8 +1,13 @@
-"""Times of ours and of a peer, measured in turns in one process."""
+"""Times of ours and of a peer, measured in turns in one process, and the name of the machine."""
 
+import os
+import platform
 from dataclasses import dataclass
 from importlib.metadata import version
+from pathlib import Path
 from time import process_time
+
+import torch
 
 UNITS = ("s", 1), ("ms", 1e-3), ("µs", 1e-6)
 EXTRA = "`pip install crossmodal-retrieval[benchmarks]`"
@@ -52,6 +57,18 @@ def shown(seconds):
 def named(package):
     """A package and its version."""
     return f"{package} {version(package)}"
+
+
+def machine():
+    """What names this machine: processor, instructions, cores, memory."""
+    facts = Path("/proc/cpuinfo")
+    lines = facts.read_text().splitlines() if facts.exists() else []
+    models = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return (
+        f"{(models or [platform.processor()])[0]}, {torch.backends.cpu.get_cpu_capability()}, "
+        f"{os.cpu_count()} cores, {memory:.0f} GiB, Python {platform.python_version()}"
+    )
 
 
 def in_turns(*works, rounds=3, clock=process_time):
