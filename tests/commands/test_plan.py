@@ -19,6 +19,11 @@ def planned(suite):
     return plan.phases(PARAMS)
 
 
+def shown_runs(suite):
+    rows = {row for table in PARAMS.suites[suite] for row in PARAMS.shown_in(table)}
+    return [(row, seed) for row in rows for seed in PARAMS.seeds_of(row)]
+
+
 def test_a_suite_costs_what_its_phases_cost(folder):
     found = planned("demo")
     total = found.pop("total")
@@ -85,6 +90,21 @@ def test_plan__seeds_that_do_not_search_take_their_share(folder, monkeypatch):
     monkeypatch.setattr(spec, "searched_by", "first")
     saved = before - planned("demo")["train"].processor_hours
     assert saved == pytest.approx(2 * 3 / 4 * hours)  # two of three seeds fit one of four
+
+
+def test_plan__each_evaluation_of_a_suite_counts_once(folder):
+    before = planned("demo")["evaluate"]
+    runs = {f"{row}/seed{seed}" for row, seed in shown_runs("demo")}
+    assert before.jobs == len(runs)
+    path = folder / "results/runs/scenes_sam/seed0.json"
+    path.parent.mkdir(parents=True)
+    path.touch()
+    assert planned("demo")["evaluate"].done == 1
+
+
+def test_plan__evaluations_by_a_network_have_gpu_hours(folder):
+    assert planned("fne_paper")["evaluate"].gpu_hours > 0
+    assert planned("demo")["evaluate"].gpu_hours == 0
 
 
 def test_jobs_of_a_feature_are_planned_at_its_cost(folder, monkeypatch):

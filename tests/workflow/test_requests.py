@@ -66,6 +66,13 @@ def test_requests__networks_get_a_gpu(requests):
     assert [asked(requests, "train", experiment=e)["gpu"] for e in ("cca", "sam")] == [0, 1]
 
 
+@pytest.mark.parametrize(
+    ("experiment", "gpus"), [("scenes_systems_sm_lstm", 1), ("scenes_systems_dan", 0)]
+)
+def test_evaluation_has_a_gpu_where_a_network_scores(experiment, gpus):
+    assert asked(Requests(PROJECT), "evaluate", experiment=experiment)["gpu"] == gpus
+
+
 @pytest.mark.parametrize(("experiment", "threads"), [("places_vgg16_base", 8), ("scenes_cca", 1)])
 def test_threads__those_of_the_picture_readers_too(experiment, threads):
     assert Requests(PROJECT).threads(SimpleNamespace(experiment=experiment)) == threads

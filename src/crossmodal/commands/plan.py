@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 from crossmodal.config.grids import combinations
 from crossmodal.config.params import Params, read
@@ -31,6 +32,7 @@ TARGETS = {
     "prepare": "prepared",
     "extract": "extracted",
     "train": "trained",
+    "evaluate": "evaluated",
     "total": "results/tables/all.md",
 }
 
@@ -142,6 +144,7 @@ def phases(params: Params) -> dict[str, Phase]:
         "prepare": [_prepare(requests, name) for name in jobs.datasets()],
         "extract": [job for pair in _extractions(jobs) for job in _extract(requests, *pair)],
         "train": list(_fits(requests, jobs.experiments())),
+        "evaluate": list(_evaluations(jobs, requests)),
     }
     by_phase["total"] = [job for part in by_phase.values() for job in part]
     return {name: Phase.of(part) for name, part in by_phase.items()}
@@ -211,6 +214,15 @@ def _fits(requests: Requests, experiments: list[str]) -> Iterator[Job]:
             yield Job(fit, (model,), requests.gpus("train", name), share)
             embeddings = Path("embeddings", name, f"seed{seed}.h5")
             yield Job(costs.of("embed", name), (embeddings,), requests.gpus("embed", name))
+
+
+def _evaluations(jobs: Jobs, requests: Requests) -> Iterator[Job]:
+    """Yield the evaluation of each run that the suite's tables show."""
+    runs = (run for name in jobs.suite for run in jobs.table_runs(SimpleNamespace(table=name)))
+    for run in dict.fromkeys(runs):
+        experiment = Path(run).parent.name
+        cost = requests.cost("evaluate", experiment)
+        yield Job(cost, (Path(run),), requests.gpus("evaluate", experiment))
 
 
 def _share(params: Params, experiment: str, seed: int) -> float:

@@ -28,6 +28,7 @@ class Facts(Strict):
         key: Hash of params.yaml and of all source that was checked.
         features: Of each entry of `features`.
         gpu: Plug-in of a method -> whether it can use a GPU.
+        scores_on_gpu: Plug-in of a method -> whether the evaluation of its runs can.
         defaults: Section and plug-in, such as 'methods.sam' -> options that have a default.
         weights: Experiment -> file of its method's weights.
         random: Experiment -> whether its seed matters.
@@ -40,6 +41,7 @@ class Facts(Strict):
     key: str
     features: dict[str, FeatureFacts]
     gpu: dict[str, bool]
+    scores_on_gpu: dict[str, bool] = Field(default={})
     defaults: dict[str, Options] = Field(default={})
     weights: dict[str, str] = Field(default={})
     random: dict[str, bool] = Field(default={})

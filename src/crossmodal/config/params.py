@@ -57,6 +57,11 @@ class Params(Sections):
         self.require("experiments", experiment)
         return self._facts.gpu[self.fit(experiment).plugin]
 
+    def scores_on_gpu(self, experiment: str) -> bool:
+        """Return whether the evaluation of an experiment's runs can use a GPU."""
+        self.require("experiments", experiment)
+        return self._facts.scores_on_gpu[self.fit(experiment).plugin]
+
     def weights_of(self, experiment: str) -> str:
         """Return the file in `data/raw/weights/` that a method begins with, or an empty name."""
         self.require("experiments", experiment)
@@ -176,8 +181,8 @@ class Params(Sections):
             for (kind, name), feature in instances.items()
             if kind == "features"
         }
-        gpu = {
-            self.plugin(kind, name)["plugin"]: method.gpu
+        methods = {
+            self.plugin(kind, name)["plugin"]: method
             for (kind, name), method in instances.items()
             if kind == "methods"
         }
@@ -191,7 +196,15 @@ class Params(Sections):
             if kind == "datasets"
         }
         return Facts(
-            key=key, features=features, defaults=defaults, gpu=gpu, qrels=qrels, broken=broken
+            key=key,
+            features=features,
+            gpu={name: method.gpu for name, method in methods.items()},
+            scores_on_gpu={
+                name: getattr(method, "scores_on_gpu", False) for name, method in methods.items()
+            },
+            defaults=defaults,
+            qrels=qrels,
+            broken=broken,
         )
 
     def instance(self, kind: str, name: str) -> Any:

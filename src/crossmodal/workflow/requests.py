@@ -76,6 +76,8 @@ class Requests:
         """
         if rule in ("extract", "extract_part"):
             return int(self.params.feature_of(name).gpu)
+        if rule == "evaluate":
+            return int(self.params.scores_on_gpu(name))
         if rule not in ("train", "embed", "evaluate_posteriors"):
             return 0
         together = self.params.experiments[name].gpus if rule == "train" else 1
