@@ -237,11 +237,17 @@ def test_a_table_without_runs_is_named_in_one_line(quote):
 
 
 def test_listed_tables_are_linked_or_said_to_have_no_run(quote):
-    page = "<!-- quote tables -->\n- `scenes`: old\n- `other`\n<!-- end of quote -->\n"
+    page = "<!-- quote tables -->\n- SAM: `scenes`, `other`\n- `scenes`\n<!-- end of quote -->\n"
     text = quote.quote(page, tables)
-    assert "- `scenes`: [Scenes](tables/scenes.md)\n\nNo run is kept of `other`.\n" in text
+    link = "[Scenes](tables/scenes.md)"
+    assert f"\n- SAM: {link}\n- {link}\n\nNo run is kept of `other`.\n" in text
     assert quote.quote(text, tables) == text
     assert quote.quoted(text) == {"scenes", "other"}
+
+
+def test_a_listed_table_that_gets_its_first_run_is_linked(quote):
+    page = "<!-- quote tables -->\nNo run is kept of `scenes`.\n<!-- end of quote -->\n"
+    assert "\n- [Scenes](tables/scenes.md)\n<!--" in quote.quote(page, tables)
 
 
 def test_whole_tables_have_a_page_each(quote, tmp_path, monkeypatch):

@@ -6,7 +6,8 @@ A page says what it quotes:
     <!-- quote claims tally -->              how many claims hold
     <!-- quote scenes_category average -->   of a table's directions one alone
     <!-- quote tables -->                    a list of whole tables, a page each in docs/tables:
-    <!-- end of quote -->                    names of tables in backticks
+    - SAM: `scenes_category`                 names of tables, which become links
+    <!-- end of quote -->
 
 and a figure `![...](NAME.svg)` beside a page is results/figures/NAME.svg. Tables, the scorecard and
 its figure are made of the runs in results/ and in docs/runs/, see `kept_runs`; in place of a table
@@ -29,7 +30,8 @@ CLAIMS_FIGURE = Path("docs/claims.svg")  # drawn of kept runs, too
 PAGES = Path("docs/tables")
 QUOTE = re.compile(r"(<!-- quote (\w+)(?: ([\w-]+))? -->\n)(.*?)(<!-- end of quote -->)", re.DOTALL)
 DIRECTION = re.compile(r"^\*\*([\w-]+)\*\*$", re.MULTILINE)
-LISTED = re.compile(r"`(\w+)`")
+LISTED = re.compile(r"`(\w+)`|\(tables/(\w+)\.md\)")
+GROUP = re.compile(r"- (?:([^`\[]+): )?")
 FIGURE = re.compile(r"!\[[^]]*\]\((\w+\.svg)\)")
 
 # a table, or the scorecard, as Markdown by its name, or None
@@ -67,7 +69,11 @@ def quoted(page: str) -> set[str]:
 def listed(page: str) -> list[str]:
     """Names in its lists of tables."""
     lists = [old for _, name, _, old, _ in QUOTE.findall(page) if name == "tables"]
-    return [name for names in lists for name in LISTED.findall(names)]
+    return [name for names in lists for name in _names(names)]
+
+
+def _names(text: str) -> list[str]:
+    return list(dict.fromkeys(a or b for a, b in LISTED.findall(text)))
 
 
 def quote(page: str, tables: Tables) -> str:
@@ -84,7 +90,7 @@ def quote(page: str, tables: Tables) -> str:
     def replaced(match: re.Match[str]) -> str:
         begin, name, direction, old, end = match.groups()
         if name == "tables":
-            return begin + _list(tables, LISTED.findall(old)) + end
+            return begin + _list(tables, old) + end
         if (table := tables(name)) is None:
             return f"{begin}\nNo run of `{name}` is kept.\n\n{end}"
         if direction == "tally":
@@ -111,10 +117,17 @@ def write_tables(tables: dict[str, str | None]) -> None:
             (PAGES / f"{name}.md").write_text(text + _body(table, None).rstrip() + "\n")
 
 
-def _list(tables: Tables, names: list[str]) -> str:
-    """A line for each table with a page, and a paragraph that names the others."""
-    lines = [f"- `{n}`: [{_title(t)}](tables/{n}.md)" for n in names if (t := tables(n))]
-    others = [f"`{n}`" for n in names if tables(n) is None]
+def _list(tables: Tables, old: str) -> str:
+    """Tables with a page, linked where they are listed, and a paragraph that names the others."""
+    lines = []
+    for line in old.splitlines():
+        links = [f"[{_title(t)}](tables/{n}.md)" for n in _names(line) if (t := tables(n))]
+        group = GROUP.match(line)
+        if group and links:
+            lines.append(group[0] + ", ".join(links))
+        else:
+            lines += [f"- {link}" for link in links]
+    others = [f"`{n}`" for n in _names(old) if tables(n) is None]
     if others:
         lines += ["", f"No run is kept of {', '.join(others)}."]
     return "\n".join(lines) + "\n"
