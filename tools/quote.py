@@ -31,7 +31,7 @@ PAGES = Path("docs/tables")
 QUOTE = re.compile(r"(<!-- quote (\w+)(?: ([\w-]+))? -->\n)(.*?)(<!-- end of quote -->)", re.DOTALL)
 DIRECTION = re.compile(r"^\*\*([\w-]+)\*\*$", re.MULTILINE)
 LISTED = re.compile(r"`(\w+)`|\(tables/(\w+)\.md\)")
-GROUP = re.compile(r"- (?:([^`\[]+): )?")
+GROUP = re.compile(r"- (?:[^`\[]+: )?")
 FIGURE = re.compile(r"!\[[^]]*\]\((\w+\.svg)\)")
 
 # a table, or the scorecard, as Markdown by its name, or None

@@ -221,7 +221,7 @@ def _evaluations(jobs: Jobs, requests: Requests) -> Iterator[Job]:
     runs = (run for name in jobs.suite for run in jobs.table_runs(SimpleNamespace(table=name)))
     for run in dict.fromkeys(runs):
         experiment = Path(run).parent.name
-        cost = requests.cost("evaluate", experiment)
+        cost = requests.costs.of("evaluate", experiment)
         yield Job(cost, (Path(run),), requests.gpus("evaluate", experiment))
 
 
