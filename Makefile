@@ -46,7 +46,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: test-mteb test-slurm benchmarks docs lint quote pictures lock lock-check
 
 tables: $(VENV)/installed
-	@echo "fitting all methods on rendered scenes: twelve minutes on two cores"
+	@echo "fitting all methods on rendered scenes: twelve to eighteen minutes on two cores"
 	snakemake --cores $(CORES) results/tables/all.md results/tables/claims.md
 	cat results/tables/all.md
 
