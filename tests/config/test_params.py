@@ -70,6 +70,9 @@ MESSAGES = [
     ("methods/cca/dims", True, ["methods.cca.dims", "integer", "True"]),
     (f"{EXPERIMENT}/options", {"ridge": "0"}, ["wiki_cca.options.ridge", "number", "'0'"]),
     (f"{EXPERIMENT}/search", {"dims": [7, "8"]}, ["wiki_cca.search.dims", "integer", "'8'"]),
+    ("methods/cca/label", ["a"], ["methods.cca.label: must be a text", "['a']"]),
+    ("features/sift/label", False, ["features.sift.label: must be a text", "False; quote it"]),
+    ("methods/cca/published", None, ["methods.cca.published: must be a text", "None"]),
     # out of range
     ("seeds", 0, ["seeds", "greater than 0", "0"]),
     (f"{EXPERIMENT}/gpus", 0, ["experiments.wiki_cca.gpus", "greater than 0", "0"]),
@@ -181,6 +184,26 @@ def test_cited_methods_have_published_names_or_labels(methods, labels):
     assert list(found) == labels
     assert [row.method for row in found.values()] == ["SISA (P)", "MISA (P)"]
     assert all(row.model_dump().items() >= columns.items() for row in found.values())
+
+
+@pytest.mark.parametrize(("first", "way"), [("a", "a from a"), ("b", "a from b from a")])
+def test_a_feature_computed_from_itself_is_refused(first, way):
+    activations = {"plugin": "fc7", "normalise": True}
+    config = changed("features/a", activations | {"activations": first})
+    config["features"]["b"] = activations | {"activations": "a"}
+    assert f"features.a: it is computed from itself, {way}" in message(config)
+
+
+@pytest.mark.parametrize("entry", [None, "x", ["x"]])
+def test_an_entry_that_is_no_mapping_is_the_only_error(entry):
+    config = changed("tables/wrong", entry)
+    config["tables"]["based"] = {"base": "wiki", "title": "Based"}
+    assert message(config).startswith("params.yaml: tables.wrong: ")
+
+
+def test_a_relabelled_method_needs_its_published_name():
+    config = changed(f"{EXPERIMENT}/published/method", "My CCA")
+    assert "by its `published` there, else by its label" in message(config)
 
 
 def test_no_table_may_be_called_all():

@@ -207,6 +207,18 @@ def test_a_mistake_in_a_plug_in_is_told_with_file_and_line(source, tmp_path, mon
     sys.modules.pop("crossmodal.methods.mine", None)
 
 
+def test_a_plug_in_that_ends_python_is_named(tmp_path, monkeypatch):
+    load = plugins.load
+
+    def ended(kind, name):
+        return sys.exit() if name == "sam" else load(kind, name)
+
+    monkeypatch.setattr(plugins, "load", ended)
+    params = parse(read_files([PATH]), tmp_path / "checked.json")
+    with pytest.raises(CrossmodalError, match=r"importing its plug-in, 'sam', calls sys\.exit"):
+        params.seeds_of("wikipedia_sam")
+
+
 def test_a_broken_plug_in_stops_only_what_uses_it(tmp_path, monkeypatch):
     load, reason = plugins.load, "sam.py, line 1: no"
 

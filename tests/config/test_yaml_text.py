@@ -11,6 +11,13 @@ def test_a_key_that_is_there_twice_is_told_with_both_lines(tmp_path):
         read_yaml(path)
 
 
+def test_a_key_that_is_twice_on_one_line_is_refused(tmp_path):
+    path = tmp_path / "params.yaml"
+    path.write_text("a:\n  cca: {dims: 10, dims: 20}\n")
+    with pytest.raises(CrossmodalError, match="line 2: key 'dims' is there already, in line 2"):
+        read_yaml(path)
+
+
 @pytest.mark.parametrize("text", ["a: &x {c: 1}\nb: *x\n", "a: {c: &y 1}\n"])
 def test_an_anchor_is_refused_with_the_reason(tmp_path, text):
     path = tmp_path / "params.yaml"

@@ -40,6 +40,9 @@ class Checks:
     def all(self) -> None:
         """Check all sections, features before the experiments on them."""
         self._check_suites()
+        for kind in plugins.BASES:
+            for name, entry in getattr(self.params, kind).items():
+                _check_names(entry, f"{kind}.{name}")
         for name, table in self.params.tables.items():
             self._check_table(f"tables.{name}", table)
         for name in self.params.datasets:
@@ -89,13 +92,21 @@ class Checks:
                 named = [*self.facts.qrels.get(dataset, ()), "own", "a path that ends in .csv"]
                 member(name, named, f"{where} of {dataset}")
 
-    def _check_sources(self, name: str) -> str:
-        """Check what a feature is computed from; why it cannot be used, or nothing."""
+    def _check_sources(self, name: str, results: tuple[str, ...] = ()) -> str:
+        """Check what a feature is computed from; why it cannot be used, or nothing.
+
+        Args:
+            name: Of the feature.
+            results: Features that are computed from it, the last one first.
+        """
         entry, broken = f"features.{name}", self.facts.broken
+        if name in results:
+            way = " from ".join((*results, name))
+            raise CrossmodalError(f"params.yaml: {entry}: it is computed from itself, {way}")
         if entry not in broken:
             for source in self.facts.features[name].of:
                 member(source, self.params.features, entry)
-                if reason := self._check_sources(source):
+                if reason := self._check_sources(source, (*results, name)):
                     broken[entry] = reason
         return broken.get(entry, "")
 
@@ -196,8 +207,20 @@ class Checks:
                 )
 
 
+def _check_names(entry: dict[str, Any], where: str) -> None:
+    """Check that the names of an entry in tables are texts."""
+    for key in entry.keys() & {"label", "published"}:
+        if not isinstance(entry[key], str) or not entry[key].strip():
+            raise CrossmodalError(
+                f"params.yaml: {where}.{key}: must be a text, but it is {entry[key]!r}; quote it"
+            )
+
+
 def _check_published(source: Published, where: str) -> None:
     try:
         published_numbers(source)
     except CrossmodalError as error:
-        raise CrossmodalError(f"params.yaml: {where}: {error}") from None
+        raise CrossmodalError(
+            f"params.yaml: {where}: {error}; a method is called by its `published` there, else by "
+            "its label"
+        ) from None

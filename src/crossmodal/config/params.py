@@ -212,7 +212,14 @@ class Params(Sections):
         if (kind, name) not in self._made:
             entry, where = self.plugin(kind, name), f"{kind}.{name}"
             member(entry["plugin"], plugins.names(kind), f"{where}.plugin")
-            self._made[kind, name] = plugins.make(kind, entry["plugin"], entry["options"], where)
+            try:
+                plugin = plugins.make(kind, entry["plugin"], entry["options"], where)
+            except SystemExit as error:  # the command would end without a word
+                raise plugins.BrokenPluginError(
+                    f"params.yaml: {where}: importing its plug-in, {entry['plugin']!r}, calls "
+                    "sys.exit; remove that call"
+                ) from error
+            self._made[kind, name] = plugin
         return self._made[kind, name]
 
     def _entries(self) -> Iterator[tuple[str, str]]:

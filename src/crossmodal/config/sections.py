@@ -30,9 +30,11 @@ SIZE = TypeAdapter(Annotated[ByteSize, Field(gt=1, le=2 * 10**9)])  # of a shard
 def _with_bases(entries: object, info: ValidationInfo) -> object:
     """Return entries with all that they inherit; a plug-in is called like the first base."""
     section = str(info.field_name)
-    if not isinstance(entries, dict) or not all(isinstance(e, dict) for e in entries.values()):
+    if not isinstance(entries, dict):
         return entries  # the schema reports what is wrong
-    inherited = {}
+    # likewise an entry that is none, beside others that are
+    inherited = {name: entry for name, entry in entries.items() if not isinstance(entry, dict)}
+    entries = {name: entry for name, entry in entries.items() if isinstance(entry, dict)}
     for name, layers in based(entries, section).items():
         named = {"plugin": layers[0][0].split(".")[1]} if section in plugins.BASES else {}
         parts = [named, *(values for _, values in layers)]

@@ -69,11 +69,12 @@ def _refuse_repeats(path: Path, root: yaml.Node | None) -> None:
             lines: dict[str, int] = {}
             for key, value in node.value:
                 name, line = str(key.value), key.start_mark.line + 1
-                if lines.setdefault(name, line) != line:
+                if name in lines:
                     raise CrossmodalError(
                         f"{path}: line {line}: key {name!r} is there already, in line "
                         f"{lines[name]}; remove one"
                     )
+                lines[name] = line
                 todo.append(value)
         elif isinstance(node, yaml.SequenceNode):
             todo += node.value
