@@ -114,7 +114,7 @@ def read_rows(
     findings = Findings()
     for number, record in records:
         with findings.collect():
-            _check_record(path, number, record, names)
+            check_record(path, number, record, names)
     findings.report()
     for place, name in enumerate(names):
         with findings.collect():
@@ -127,6 +127,28 @@ def read_rows(
         Row(path, number, {name: record[place] for name, place in places.items()}, unread)
         for number, record in records
     ]
+
+
+def check_record(path: Path, number: int, record: list[str], names: list[str]) -> None:
+    """Check that a row has a usable field for each column, and nothing behind them.
+
+    Raises:
+        RowError: If it has not.
+    """
+    if len(record) < len(names) or any(record[len(names) :]):
+        raise RowError(
+            path,
+            number,
+            f": {len(record)} fields, but {len(names)} columns, the last of them {names[-1]!r}; "
+            "put text that has the separator of columns between double quotes",
+        )
+    for column, field in zip(names, record, strict=False):
+        if "\0" in field:
+            reason = "has a NUL character; type the field anew"
+            raise RowError(path, number, f", column {column!r}: {reason}")
+        if len(field) > LONGEST_FIELD:
+            reason = f"has {len(field):,} characters, at most {LONGEST_FIELD:,} fit; shorten it"
+            raise RowError(path, number, f", column {column!r}: {reason}")
 
 
 def _plain(name: str) -> str:
@@ -157,28 +179,6 @@ def _names(
                 f"{where}: column {written!r} is {problem}; allowed: {', '.join(columns)}"
             )
     return names
-
-
-def _check_record(path: Path, number: int, record: list[str], names: list[str]) -> None:
-    """Check that a row has a usable field for each column, and nothing behind them.
-
-    Raises:
-        RowError: If it has not.
-    """
-    if len(record) < len(names) or any(record[len(names) :]):
-        raise RowError(
-            path,
-            number,
-            f": {len(record)} fields, but {len(names)} columns, the last of them {names[-1]!r}; "
-            "put text that has the separator of columns between double quotes",
-        )
-    for column, field in zip(names, record, strict=False):
-        if "\0" in field:
-            reason = "has a NUL character; type the field anew"
-            raise RowError(path, number, f", column {column!r}: {reason}")
-        if len(field) > LONGEST_FIELD:
-            reason = f"has {len(field):,} characters, at most {LONGEST_FIELD:,} fit; shorten it"
-            raise RowError(path, number, f", column {column!r}: {reason}")
 
 
 def _check_nameless(path: Path, place: int, records: list[tuple[int, list[str]]]) -> None:

@@ -1,8 +1,9 @@
 """Names of columns, as tables of others have them, and what of an item they hold."""
 
 from collections.abc import Iterable
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
+from crossmodal.errors import CrossmodalError
 from crossmodal.io.suffixes import SUFFIXES
 
 PAGE = "docs/formats.md"  # that lists these names
@@ -48,6 +49,17 @@ def suffices(columns: Iterable[str]) -> bool:
     """Return whether columns hold at least two of image, text and speech."""
     chosen = {*meant(columns)}
     return len(chosen & {"image", "text", "speech"}) + ("file" in chosen) > 1
+
+
+def refuse_repeated(table: Path, columns: Iterable[str]) -> None:
+    """Check that a table has no column twice that is read.
+
+    Raises:
+        CrossmodalError: If it has.
+    """
+    names = [column.strip().casefold() for column in columns]
+    if repeated := next((name for name in names if name in ALL and names.count(name) > 1), None):
+        raise CrossmodalError(f"{table}: column {repeated!r} is repeated; rename or remove one")
 
 
 def parts(record: dict[str, object], columns: dict[str, str]) -> dict[str, object]:

@@ -4,19 +4,40 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from crossmodal.datasets._formats.column_names import PAGE, suffices
+from crossmodal.datasets._formats.column_names import PAGE, refuse_repeated, suffices
 from crossmodal.errors import FORMATS, CrossmodalError, listed
 
 LARGEST = 1 << 30  # bytes of the unpacked workbook
+
+Cells = tuple[object, ...]  # of a row
+
+
+def sheet_columns(path: Path) -> list[str]:
+    """Return the names of the columns; see `sheet_rows`."""
+    return _header(_sheet(path)[0])
 
 
 def sheet_rows(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
     """Yield number and values of each row below the header; empty ones are left out.
 
     Raises:
-        CrossmodalError: If it is no such workbook, no sheet has a header that names columns, or
-            openpyxl is not installed.
+        CrossmodalError: If it is no such workbook, no sheet has a header that names columns, one
+            of them is repeated, or openpyxl is not installed.
     """
+    first, *rows = _sheet(path)
+    header = _header(first)
+    refuse_repeated(path, header)
+    for number, row in enumerate(rows, 2):
+        if any(value is not None for value in row):
+            yield number, dict(zip(header, row, strict=False))
+
+
+def _header(row: Cells) -> list[str]:
+    return [str(name or "").strip() for name in row]
+
+
+def _sheet(path: Path) -> list[Cells]:
+    """Return the rows of the first sheet whose first row names the columns."""
     try:
         from openpyxl import load_workbook
     except ImportError as error:
@@ -30,15 +51,8 @@ def sheet_rows(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
         sheets = [[*sheet.iter_rows(values_only=True)] for sheet in book.worksheets]
     except Exception as error:  # openpyxl raises anything on corrupt files
         raise CrossmodalError(f"{path}: is no Excel workbook: {error}; save it again") from error
-    for rows in sheets:
-        header = [str(name or "").strip() for name in rows[0]] if rows else []
-        if suffices(header):
-            yield from (
-                (number, dict(zip(header, row, strict=False)))
-                for number, row in enumerate(rows[1:], 2)
-                if any(value is not None for value in row)
-            )
-            return
+    if chosen := next((rows for rows in sheets if rows and suffices(_header(rows[0]))), None):
+        return chosen
     first = next((rows[0] for rows in sheets if rows), ())
     raise CrossmodalError(
         f"{path}: no sheet's first row names two of image, text and speech, as {PAGE} has them; "

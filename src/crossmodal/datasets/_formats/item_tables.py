@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from crossmodal.datasets._formats.column_names import ALL, meant, parts
-from crossmodal.datasets._formats.excel_sheets import sheet_rows
+from crossmodal.datasets._formats.column_names import meant, parts
+from crossmodal.datasets._formats.delimited_rows import delimited_columns, delimited_rows
+from crossmodal.datasets._formats.excel_sheets import sheet_columns, sheet_rows
 from crossmodal.datasets._formats.item_records import Keep, Member, Record, split_in
 from crossmodal.datasets._formats.json_lines import json_rows
 from crossmodal.datasets._formats.parquet_rows import parquet_columns, parquet_rows
 from crossmodal.errors import CrossmodalError
-from crossmodal.io.delimited_text import read_records
 from crossmodal.io.extents import Extent
 from crossmodal.io.progress import track
 from crossmodal.io.spreadsheets import Findings, RowError
@@ -27,12 +27,17 @@ def columns_of(path: Path) -> list[str]:
     Raises:
         CrossmodalError: If it cannot be read, or a library that reads it is not installed.
     """
-    if path.suffix.lower() not in KINDS:
-        return []
-    if path.suffix.lower() == ".parquet":
-        return parquet_columns(path)
-    _, first = next(_rows(path, Findings(), [], media=False), (0, {}))
-    return [*first]
+    match path.suffix.lower():
+        case ".parquet":
+            return parquet_columns(path)
+        case ".xlsx":
+            return sheet_columns(path)
+        case ".csv" | ".tsv":
+            return delimited_columns(path)
+        case ".jsonl" | ".ndjson" | ".json":
+            _, first = next(json_rows(path, Findings()), (0, {}))
+            return [*first]
+    return []
 
 
 def table_records(
@@ -72,28 +77,14 @@ def _unkept(content: bytes) -> Extent:
 
 
 def _records(table: Path, bad: Findings, media: bool) -> Rows:
-    columns: list[str] = []
-    if table.suffix.lower() == ".parquet":
-        columns = [*meant(parquet_columns(table)).values()]
-    return _rows(table, bad, columns, media)
-
-
-def _rows(table: Path, bad: Findings, columns: list[str], media: bool) -> Rows:
     match table.suffix.lower():
         case ".parquet":
-            return parquet_rows(table, columns, media)
+            return parquet_rows(table, [*meant(parquet_columns(table)).values()], media)
         case ".xlsx":
             return sheet_rows(table)
         case ".csv" | ".tsv":
-            return _delimited(table)
+            return delimited_rows(table, bad)
     return json_rows(table, bad)
-
-
-def _delimited(table: Path) -> Rows:
-    rows = read_records(table, ALL)
-    header = rows[0][1] if rows else []
-    for number, fields in rows[1:]:
-        yield number, dict(zip(header, fields, strict=False))
 
 
 def _placed(
