@@ -1,3 +1,5 @@
+import pickle
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -10,12 +12,14 @@ from crossmodal.data.split import Split, View
 from crossmodal.errors import CrossmodalError
 from crossmodal.learning.method import Run
 from crossmodal.learning.selection import selection_score
-from crossmodal.methods import CCA, SAM, Ridge
+from crossmodal.methods import CCA, CFA, KCCA, PLS, SAM, Ridge
 from tests.project_params import PATH
 
 FLOWERS, SPECIES = load_iris(return_X_y=True)
 SEPALS, PETALS = FLOWERS[:, :2], FLOWERS[:, 2:]
 SMALL = {"dims": 4, "hidden": 8, "epochs": 2}
+HOLES = np.where(np.arange(150) % 3 > 0, SPECIES, np.nan)  # a third has no label
+BROKEN = np.where(np.arange(150)[:, None] == 7, np.nan, SEPALS)
 
 
 def split():
@@ -83,6 +87,28 @@ def test_pairs_without_labels_are_scored_by_recalls():
         (lambda: CCA().fit(SEPALS[0], PETALS), "a row each is needed"),
         (lambda: CCA().fit(SEPALS, PETALS).transform(), "images, texts or both"),
         (lambda: crossmodal.methods.VASE(), "VASE takes more than vectors"),
+        (lambda: SAM().fit(SEPALS, PETALS, HOLES), "label of row 0 is nan"),
+        (lambda: SAM().fit(SEPALS, PETALS, ["a", None] * 75), "label of row 1 is None"),
+        (lambda: CCA().fit(SEPALS, PETALS).score(SEPALS, PETALS, HOLES), "of row 0 is nan"),
+        (lambda: SAM().fit(SEPALS, PETALS, SPECIES[:, None]), "a column of 0 and 1 of each label"),
+        (lambda: SAM().fit(SEPALS, PETALS, SPECIES, validation=(SEPALS, PETALS)), "no labels"),
+        (lambda: CCA().fit(SEPALS, PETALS, validation=(SEPALS,)), "validation: give \\(images"),
+        (
+            lambda: CCA().fit(
+                SEPALS, PETALS, SPECIES, validation=(SEPALS, PETALS, np.ones((150, 2)))
+            ),
+            "validation: its labels differ in shape",
+        ),
+        (lambda: CCA().fit(SEPALS, PETALS, validation=(FLOWERS, PETALS)), "images: 4 columns"),
+        (lambda: KCCA().fit(BROKEN, PETALS), "images: row 7 has values that are NaN"),
+        (lambda: CFA().fit(SEPALS, BROKEN), "texts: row 7 has values that are NaN"),
+        (lambda: CCA().fit(SEPALS[:0], PETALS[:0]), "shape \\(0, 2\\)"),
+        (lambda: CCA().fit([["a"], ["b"]], PETALS), "images: .* type <U1; a row each"),
+        (lambda: CCA().fit([[1, 2], [3]], PETALS), "images: .*inhomogeneous"),
+        (lambda: SAM().fit(SEPALS[:9], PETALS[:9], SPECIES[:9]), "9 rows; give 10 or more"),
+        (lambda: CCA(random_state=-1), "random_state: is -1"),
+        (lambda: CCA(random_state=None), "random_state: is None"),
+        (lambda: CCA().set_params(random_state="a"), "random_state: is 'a'"),
     ],
 )
 def test_what_does_not_suit_is_refused(call, message):
@@ -93,3 +119,37 @@ def test_what_does_not_suit_is_refused(call, message):
 @pytest.mark.parametrize("name", ["W2VV", "Nothing", "nothing"])
 def test_other_names_are_no_estimators(name):
     assert not hasattr(crossmodal.methods, name)
+
+
+@pytest.mark.parametrize("estimator", [CCA, PLS, Ridge, lambda: SAM(**SMALL)])
+@pytest.mark.parametrize("width", [1, 3])
+def test_rows_of_another_width_than_fitted_are_refused(estimator, width):
+    fitted = estimator().fit(SEPALS, PETALS, SPECIES)
+    other = np.ones((150, width))
+    for call in (
+        lambda: fitted.transform(other),
+        lambda: fitted.similarity(SEPALS, other),
+        lambda: fitted.score(other, PETALS),
+    ):
+        with pytest.raises(CrossmodalError, match=f"{width} columns, but `fit` had 2"):
+            call()
+
+
+def test_scores_are_by_labels_that_fit_did_not_see():
+    ridge = Ridge().fit(SEPALS, PETALS, SPECIES)
+    names = np.array(["rose", "lily", "tulip"])[SPECIES]
+    assert ridge.score(SEPALS, PETALS, names) == ridge.score(SEPALS, PETALS, SPECIES) > 0
+
+
+def test_labels_of_validation_alone_count():
+    rare = np.where(np.arange(150) < 140, SPECIES, 5)
+    held = SEPALS[140:], PETALS[140:]
+    sam = SAM(**SMALL).fit(SEPALS[:140], PETALS[:140], rare[:140], validation=(*held, rare[140:]))
+    assert sam.score(*held, rare[140:]) == 1
+
+
+@pytest.mark.parametrize("estimator", [CCA(dims=2), SAM(**SMALL)])
+def test_pickles_embed_as_their_originals(estimator):
+    fitted = estimator.fit(SEPALS, PETALS, SPECIES)
+    copy = pickle.loads(pickle.dumps(fitted))  # noqa: S301 - its own
+    np.testing.assert_array_equal(copy.transform(SEPALS), fitted.transform(SEPALS))

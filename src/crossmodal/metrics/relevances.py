@@ -47,7 +47,7 @@ def codes(first: ArrayLike, second: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     Raises:
         CrossmodalError: If one is missing, or ids are texts in one list alone.
     """
-    a, b = _names(first, "query"), _names(second, "document")
+    a, b = names_of(first, "query"), names_of(second, "document")
     if (a.dtype.kind in "US") != (b.dtype.kind in "US"):
         raise CrossmodalError(
             f"ids of queries are {a.dtype}, of documents {b.dtype}; give both as texts or as "
@@ -57,8 +57,16 @@ def codes(first: ArrayLike, second: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     return places[: len(a)], places[len(a) :]
 
 
-def _names(side: ArrayLike, whose: str) -> np.ndarray:
-    """Return ids or labels as texts or numbers; those that are missing would equal each other."""
+def names_of(side: ArrayLike, whose: str) -> np.ndarray:
+    """Return ids or labels as texts or numbers; those that are missing would equal each other.
+
+    Args:
+        side: The ids or labels, (n,).
+        whose: A noun for what has one, for the message.
+
+    Raises:
+        CrossmodalError: If one is missing.
+    """
     names = np.asarray(side)
     if names.dtype.kind == "O":
         missing = [not isinstance(name, str | int | np.integer) for name in names]
@@ -67,8 +75,8 @@ def _names(side: ArrayLike, whose: str) -> np.ndarray:
     if np.any(missing):
         place = int(np.argmax(missing))
         raise CrossmodalError(
-            f"the id or label of {whose} {place} is {names[place]!r}; give a text or a number, or "
-            "leave the row out"
+            f"the id or label of {whose} {place} is {names.tolist()[place]!r}; give a text or a "
+            "number, or leave the row out"
         )
     return names.astype(str) if names.dtype.kind == "O" else names
 

@@ -1,6 +1,7 @@
 """Methods on arrays, in the manner of scikit-learn: `from crossmodal.methods import CCA`."""
 
 import copy
+import functools
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
@@ -15,10 +16,12 @@ from crossmodal.errors import CrossmodalError
 from crossmodal.learning.contract import embed, score
 from crossmodal.learning.method import VECTORS, Method, Run
 from crossmodal.learning.selection import selection_score
+from crossmodal.metrics.relevances import names_of
 from crossmodal.training.gradient import GradientMethod
 
 HELD_OUT = 10  # one row of so many chooses the epoch where no validation rows are given
 MODALITIES = ("image", "text")
+SEEDS = range(2**32)  # that all random generators take
 
 
 class Estimator:
@@ -39,7 +42,7 @@ class Estimator:
     plugin: ClassVar[str]
 
     def __init__(self, *, random_state: int = 0, **options: Any) -> None:
-        self.random_state = random_state
+        self.random_state = _checked_seed(random_state)
         self._options = _defaults(self.plugin) | options
         self._method()  # a wrong option is an error now
 
@@ -49,8 +52,9 @@ class Estimator:
 
     def set_params(self, **params: Any) -> Self:
         """Change options; what was learnt is kept until `fit`."""
-        self.random_state = params.pop("random_state", self.random_state)
+        seed = _checked_seed(params.pop("random_state", self.random_state))
         self._method(**params)
+        self.random_state = seed
         self._options |= params
         return self
 
@@ -74,18 +78,20 @@ class Estimator:
         Raises:
             CrossmodalError: If the arrays do not suit each other or the method.
         """
-        whole, names = _matrix(labels)
-        train = _split(images, texts, whole, names)
-        if validation is not None:
-            held_images, held_texts, *further = validation
-            matrix, _ = _matrix(*further[:1], names=names)
-            held = _split(held_images, held_texts, matrix, names)
-        elif isinstance(self._method(), GradientMethod):
+        method = self._method()
+        labelled = method.task == "category" and labels is not None
+        further = None if validation is None else _validation(validation, labelled)
+        (own, others), names = _label_columns(labels, further and further[2])
+        train = _split(images, texts, own, names)
+        widths = {modality: view.vectors().shape[1] for modality, view in train.views.items()}
+        if further:
+            held = _split(*further[:2], others, names, widths)
+        elif isinstance(method, GradientMethod):
             train, held = _parted(train)
         else:
             held = train
-        self._names, self.method_ = names, self._method()
-        self.method_.fit(train, held, Run(seed=self.random_state, label=type(self).__name__))
+        method.fit(train, held, Run(seed=self.random_state, label=type(self).__name__))
+        self.method_, self._widths = method, widths
         return self
 
     def transform(
@@ -95,7 +101,8 @@ class Estimator:
         given = [(m, x) for m, x in zip(MODALITIES, (images, texts), strict=True) if x is not None]
         if not given:
             raise CrossmodalError("transform: give images, texts or both")
-        rows = [embed(self._fitted(), modality, _view(x)) for modality, x in given]
+        method = self._fitted()
+        rows = [embed(method, m, _view(x, m, self._widths)) for m, x in given]
         return rows[0] if len(rows) == 1 else (rows[0], rows[1])
 
     def similarity(self, images: ArrayLike, texts: ArrayLike) -> np.ndarray:
@@ -111,8 +118,9 @@ class Estimator:
         in 0..1; otherwise the sum of the six recalls at 1, 5 and 10, in percent.
         """
         method = self._fitted()
-        matrix, names = _matrix(labels, names=self._names if labels is not None else ())
-        return float(selection_score(method, _split(images, texts, matrix, names)))
+        (own,), names = _label_columns(labels)
+        split = _split(images, texts, own, names, self._widths)
+        return float(selection_score(method, split))
 
     def __repr__(self) -> str:
         """Return the call that makes an equal one."""
@@ -138,6 +146,7 @@ class Estimator:
         return self.method_
 
 
+@functools.cache  # pickle compares the class that it finds by name
 def estimator(name: str) -> type[Estimator]:
     """Return the estimator of a method, by the name of its class.
 
@@ -169,31 +178,93 @@ def _defaults(plugin: str) -> dict[str, Any]:
     return values
 
 
-def _view(rows: ArrayLike) -> View:
-    vectors = np.asarray(rows)
-    vectors = vectors if np.issubdtype(vectors.dtype, np.floating) else vectors.astype(np.float32)
-    if vectors.ndim != 2:
-        raise CrossmodalError(f"an array of shape {vectors.shape}; a row each is needed: (n, d)")
+def _checked_seed(seed: int) -> int:
+    if not isinstance(seed, int | np.integer) or seed not in SEEDS:
+        raise CrossmodalError(
+            f"random_state: is {seed!r}; give a whole number from 0 to {SEEDS[-1]:,}"
+        )
+    return seed
+
+
+def _validation(
+    given: tuple[ArrayLike, ...], labelled: bool
+) -> tuple[ArrayLike, ArrayLike, ArrayLike | None]:
+    """Return images, texts, and labels, which may be None unless they are needed."""
+    if not isinstance(given, tuple | list) or len(given) not in (2, 3):
+        raise CrossmodalError("validation: give (images, texts) or (images, texts, labels)")
+    images, texts, labels = (*given, None)[:3]
+    if labelled and labels is None:
+        raise CrossmodalError("validation: has no labels; give (images, texts, labels)")
+    return cast(ArrayLike, images), cast(ArrayLike, texts), labels
+
+
+def _array(given: ArrayLike, name: str) -> np.ndarray:
+    try:
+        return np.asarray(given)
+    except (TypeError, ValueError, RuntimeError) as error:  # the last two of torch
+        raise CrossmodalError(f"{name}: {error}; give an array of NumPy's") from error
+
+
+def _view(rows: ArrayLike, modality: str, widths: dict[str, int] | None = None) -> View:
+    """Return vectors as a view, which must have the widths of those that were fitted."""
+    name = f"{modality}s"
+    vectors = _array(rows, name)
+    if vectors.dtype.kind not in "biuf" or vectors.ndim != 2 or not vectors.size:
+        raise CrossmodalError(
+            f"{name}: an array of shape {vectors.shape} and type {vectors.dtype}; a row each "
+            "is needed: numbers (n, d)"
+        )
+    if widths and vectors.shape[1] != widths[modality]:
+        raise CrossmodalError(
+            f"{name}: {vectors.shape[1]} columns, but `fit` had {widths[modality]}; give as many"
+        )
+    if not (finite := np.isfinite(vectors).all(axis=1)).all():
+        raise CrossmodalError(
+            f"{name}: row {np.argmin(finite)} has values that are NaN or infinite; correct them, "
+            "or leave the row out"
+        )
+    vectors = vectors if vectors.dtype.kind == "f" else vectors.astype(np.float32)
     return View(vectors, np.arange(len(vectors)), [str(row) for row in range(len(vectors))], {})
 
 
-def _matrix(
-    labels: ArrayLike | None = None, *, names: tuple[str, ...] = ()
-) -> tuple[np.ndarray | None, tuple[str, ...]]:
-    """Return which labels rows have, (n, C) bool, and their names, which may be known before."""
-    if labels is None:
-        return None, names
-    values = np.asarray(labels)
-    if values.ndim == 2:
-        return values.astype(bool), tuple(map(str, range(values.shape[1])))
-    names = names or tuple(map(str, np.unique(values)))
-    return values.astype(str)[:, None] == np.array(names), names
+def _labels(given: ArrayLike) -> np.ndarray:
+    """Return the label of each row, (n,), or which of the labels it has, (n, C) bool."""
+    values = _array(given, "labels")
+    if values.ndim == 1:
+        return names_of(values, "row")
+    if values.ndim != 2 or not np.isin(values, (0, 1)).all():
+        raise CrossmodalError(
+            f"labels: an array of shape {values.shape} and type {values.dtype}; give one of each "
+            "row, (n,), or a column of 0 and 1 of each label, (n, C)"
+        )
+    return values.astype(bool)
+
+
+def _label_columns(
+    *sides: ArrayLike | None,
+) -> tuple[list[np.ndarray | None], tuple[str, ...]]:
+    """Return which labels the rows of each side have, (n, C) bool, and their names."""
+    given = {place: _labels(side) for place, side in enumerate(sides) if side is not None}
+    if not given:
+        return [None] * len(sides), ()
+    if len({labels.shape[1:] for labels in given.values()}) > 1:
+        raise CrossmodalError("validation: its labels differ in shape; give the same columns")
+    joined = np.concatenate([*given.values()])
+    names = np.arange(joined.shape[1]) if joined.ndim == 2 else np.unique(joined)
+    columns = joined if joined.ndim == 2 else joined[:, None] == names
+    parts = np.split(columns, np.cumsum([len(labels) for labels in given.values()])[:-1])
+    matrices = dict(zip(given, parts, strict=True))
+    return [matrices.get(place) for place in range(len(sides))], tuple(map(str, names))
 
 
 def _split(
-    images: ArrayLike, texts: ArrayLike, labels: np.ndarray | None, names: tuple[str, ...]
+    images: ArrayLike,
+    texts: ArrayLike,
+    labels: np.ndarray | None,
+    names: tuple[str, ...],
+    widths: dict[str, int] | None = None,
 ) -> Split:
-    views = {m: _view(rows) for m, rows in zip(MODALITIES, (images, texts), strict=True)}
+    views = {m: _view(x, m, widths) for m, x in zip(MODALITIES, (images, texts), strict=True)}
     count = len(views["image"].items)
     matrix = np.zeros((count, 0), bool) if labels is None else labels
     if counts := {count, len(views["text"].items), len(matrix)} - {count}:
@@ -203,6 +274,11 @@ def _split(
 
 def _parted(split: Split) -> tuple[Split, Split]:
     """Return the rows that are learnt from, and every tenth, which chooses the epoch."""
+    if len(split.items) < HELD_OUT:
+        raise CrossmodalError(
+            f"{len(split.items)} rows; give {HELD_OUT} or more, of which every tenth chooses the "
+            "epoch, or `validation`"
+        )
     held = np.arange(len(split.items)) % HELD_OUT == HELD_OUT - 1
     both = []
     for rows in (~held, held):
