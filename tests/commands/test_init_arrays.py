@@ -151,6 +151,15 @@ def test_rows_that_do_not_suit_the_ids_are_refused(begin, saved, message):
         begin()
 
 
+def test_rows_of_the_ids_with_too_many_fields_are_refused(begin):
+    save({"id": IDS, "text": ["a red circle"] * COUNT, "labels": ["circle"] * COUNT})
+    with open("ids.csv", "a", encoding="utf-8") as stream:
+        stream.write("i0,a red circle, with a comma,circle\n")
+    with pytest.raises(CrossmodalError, match=r"ids\.csv: row 32: 4 fields, but 3 columns"):
+        begin(name="mine")
+    assert not Path("mine.yaml").exists()
+
+
 def test_an_overlay_of_the_user_stays(begin):
     save()
     Path("clip.yaml").write_text("mine")

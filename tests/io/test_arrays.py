@@ -246,6 +246,21 @@ def test_ids_may_be_a_file(tmp_path, name):
     assert read_ids(path) == IDS
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("text,id\na red circle, and sand,i0\n", "row 2: 3 fields, but 2 columns"),
+        ("text,id\na red circle\n", "row 2: 1 fields, but 2 columns"),
+        ("id,ID\ni0,i1\n", "column 'id' is repeated"),
+        ("text,name\na,b\n", "has no column 'id'; name it in the first row"),
+    ],
+)
+def test_ids_of_a_malformed_csv_are_refused(tmp_path, content, message):
+    (tmp_path / "ids.csv").write_text(content)
+    with pytest.raises(CrossmodalError, match=rf"ids\.csv: .*{message}"):
+        read_ids(tmp_path / "ids.csv")
+
+
 def test_a_file_larger_than_memory_may_be_mapped(tmp_path):
     """Ten terabytes that are not there: a sparse file, of which three rows are read."""
     shape, path = (10**10, 256), tmp_path / "a.npy"

@@ -65,6 +65,10 @@ def test_what_is_wrong_is_named_with_its_row(read, content, fragments):
     assert [f for f in ["items.csv: ", *fragments] if f not in found] == []
 
 
+def test_no_name_is_mistyped_of_a_column_that_is_there(read):
+    assert read("id,ids,image,text\na,b,c,d\n") == [(2, {"id": "a", "image": "c", "text": "d"})]
+
+
 def test_further_columns_are_not_read_but_named(tmp_path):
     path = tmp_path / "items.csv"
     path.write_text("id,English,text,,English\na,b,c,,d\n")

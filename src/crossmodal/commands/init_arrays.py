@@ -21,8 +21,7 @@ from crossmodal.datasets._own_table import COLUMNS, MODALITIES
 from crossmodal.errors import CrossmodalError
 from crossmodal.features._array_rows import ORDER, Part
 from crossmodal.features._language import UNKNOWN, guess_language
-from crossmodal.io.arrays import file_and_name
-from crossmodal.io.delimited_text import read_records
+from crossmodal.io.arrays import file_and_name, read_id_rows
 from crossmodal.io.files import write_csv, write_text
 
 Row = dict[str, str]
@@ -141,16 +140,8 @@ def _rows(ids: str, first: OwnArray) -> tuple[list[Row], list[str]]:
 
 def _table(csv: Path) -> tuple[list[Row], list[str]]:
     """Return rows of a CSV, and the columns that are left out."""
-    records = read_records(csv, {*COLUMNS})
-    header = [name.strip().casefold() for name in records[0][1]] if records else []
-    if header.count("id") != 1:
-        raise CrossmodalError(f"{csv}: has no column 'id'; name it in the first row")
-    places = {column: header.index(column) for column in COLUMNS if column in header}
-    rows = [
-        {column: record[place] if place < len(record) else "" for column, place in places.items()}
-        for _, record in records[1:]
-    ]
-    return rows, [name for name in header if name and name not in COLUMNS]
+    rows = read_id_rows(csv, COLUMNS)
+    return [row.values for row in rows], [*rows[0].unread] if rows else []
 
 
 def _suited(array: OwnArray, ids: list[str]) -> OwnArray:

@@ -17,9 +17,9 @@ from crossmodal.io.array_formats import (
     npz_arrays,
     safetensors_arrays,
 )
-from crossmodal.io.delimited_text import read_records
 from crossmodal.io.files import DAMAGE, readable
 from crossmodal.io.parquet_arrays import parquet_arrays
+from crossmodal.io.spreadsheets import Row, read_rows
 from crossmodal.io.stored_arrays import Stored, Unread
 
 FORMATS: dict[str, Callable[[Path], dict[str, Stored]]] = {
@@ -123,7 +123,7 @@ def read_ids(path: Path, name: str = "") -> list[str]:
         return _texts(path, _member(path, _arrays(path), name))
     match path.suffix.lower():
         case ".csv":
-            return _column(path)
+            return [row[ID] for row in read_id_rows(path)]
         case ".txt":
             return [line.strip() for line in _text(path).splitlines() if line.strip()]
         case ".npy":
@@ -131,13 +131,16 @@ def read_ids(path: Path, name: str = "") -> list[str]:
     raise CrossmodalError(f"{path}: is none of {', '.join(LISTS)}; give the ids of rows as such")
 
 
-def _column(path: Path) -> list[str]:
-    records = read_records(path, {ID})
-    header = [name.casefold() for name in records[0][1]] if records else []
-    if header.count(ID) != 1:
+def read_id_rows(path: Path, columns: tuple[str, ...] = (ID,)) -> list[Row]:
+    """Return rows of a CSV with a column `id`; see `read_rows`.
+
+    Raises:
+        CrossmodalError: If it has no such column, or a row is malformed.
+    """
+    rows = read_rows(path, columns)
+    if rows and ID not in rows[0].values:
         raise CrossmodalError(f"{path}: has no column {ID!r}; name it in the first row")
-    place = header.index(ID)
-    return [record[place] if place < len(record) else "" for _, record in records[1:]]
+    return rows
 
 
 def _text(path: Path) -> str:

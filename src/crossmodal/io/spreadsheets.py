@@ -92,9 +92,9 @@ def read_rows(
     """Return rows of a CSV with a header, except empty ones; white space around fields is removed.
 
     Columns are separated by commas, semicolons, tabs or bars; Excel's line `sep=` is obeyed, and
-    is no row. Names of columns may be of any case. Other columns are not read, unless their name is
-    mistyped. A column without name is left out if it is empty or, like the index that pandas
-    writes, has another whole number in each row.
+    is no row. Names of columns may be of any case. Other columns are not read, but an error if
+    their name is the mistyped one of a column that is missing. A column without name is left out
+    if it is empty or, like the index that pandas writes, has another whole number in each row.
 
     Args:
         path: The CSV, in UTF-8 or UTF-16, with any line ends.
@@ -166,13 +166,14 @@ def _names(
         names.pop()
     if not names:
         raise CrossmodalError(f"{where}: names no column; allowed: {', '.join(columns)}")
+    missing = [column for column in columns if column not in names]
     for name in filter(None, names):
         if name in renamed:
             raise CrossmodalError(
                 f"{where}: column {name!r} is called {renamed[name]!r}; rename it"
             )
         repeated = name in columns and names.count(name) > 1
-        if repeated or (name not in columns and get_close_matches(name, columns, 1, MISTYPED)):
+        if repeated or (name not in columns and get_close_matches(name, missing, 1, MISTYPED)):
             problem = "repeated" if repeated else "unknown"
             written = header[names.index(name)]
             raise CrossmodalError(
