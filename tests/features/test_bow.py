@@ -164,3 +164,11 @@ def test_each_caption_is_cut_into_words_once(bag):
     words.cache_clear()
     bag([("train", ["A red dog.", "A blue cat."]), ("test", ["A dog."])])
     assert words.cache_info().misses == 3
+
+
+def test_words_and_weights_of_another_size_are_refused():
+    feature = plugins.make("features", "bow", OPTIONS, "features.b")
+    feature.restore({"vocabulary": ["dog"], "inverse_frequency": [1.0] * 6})
+    for vocabulary, weights in ((["dog"], 5), ([*"abcdefg"], 6)):
+        with pytest.raises(ValueError, match="but size is 6"):
+            feature.restore({"vocabulary": vocabulary, "inverse_frequency": [1.0] * weights})

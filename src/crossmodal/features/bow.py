@@ -84,9 +84,18 @@ class BagOfWords(TextFeature):
         }
 
     def restore(self, learnt: JsonObject) -> None:
-        """Take over the words and their weights."""
+        """Take over the words and their weights.
+
+        Raises:
+            ValueError: If they are of another number of words.
+        """
         self._learn(learnt["vocabulary"])
         self.inverse_frequency = np.array(learnt["inverse_frequency"])
+        size, weights = self.options.size, self.inverse_frequency.shape
+        if weights != (size,) or len(self.vocabulary) > size:
+            raise ValueError(
+                f"{len(self.vocabulary)} words and weights of shape {weights}, but size is {size}"
+            )
 
     def _learn(self, vocabulary: list[str]) -> None:
         self.vocabulary = vocabulary

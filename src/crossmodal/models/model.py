@@ -14,7 +14,8 @@ from crossmodal.errors import CrossmodalError, listed
 from crossmodal.io.hub_repository import SCHEME, fetch, repository_of
 from crossmodal.learning.method import Direction
 from crossmodal.models.extractor import Extractor
-from crossmodal.models.model_folder import Fitted, read_model
+from crossmodal.models.intact_model import read_intact_model, values_of
+from crossmodal.models.model_folder import Fitted
 
 WEIGHTS = Path("data/raw/weights")
 MODEL_FILES = ("model.json", "model.safetensors")  # without the curve, which nothing computes from
@@ -32,12 +33,13 @@ def load(folder: str | Path, weights: str | Path = WEIGHTS) -> "Model":
             and compared with their checksums, when a modality is first embedded.
 
     Raises:
-        CrossmodalError: If the folder is incomplete, corrupt or of another version, or the
-            repository cannot be had or holds other files than such a model.
+        CrossmodalError: If the folder is incomplete, corrupt or of another version, if its parts do
+            not fit together, or the repository cannot be had or holds other files than such a
+            model.
     """
     if str(folder).startswith(SCHEME):
         folder = fetch(repository_of(str(folder)), MODEL_FILES)
-    return Model(read_model(Path(folder)), Path(weights))
+    return Model(read_intact_model(Path(folder)), Path(weights))
 
 
 class Model:
@@ -98,6 +100,7 @@ class Model:
                 stacklevel=2,
             )
         view = self._extractor(items.modality).view(items, label=label)
+        _check_shape(view, self._views[items.modality], items.modality)
         return self.method.embed(items.modality, view)
 
     def words(self, text: str) -> dict[str, bool] | None:
@@ -175,6 +178,16 @@ class Model:
         if modality not in self._extractors:
             self._extractors[modality] = Extractor(self._views[modality].meta, self._weights)
         return self._extractors[modality]
+
+
+def _check_shape(view: View, fitted: View, modality: str) -> None:
+    """Check that rows that were extracted are of the shape of those that were fitted."""
+    shape, expected = (values_of(rows).shape[1:] for rows in (view, fitted))
+    if shape != expected:
+        raise CrossmodalError(
+            f"{modality}: its feature has rows of shape {shape}, but the model was fitted on "
+            f"{expected}; fetch the model again, or train it again"
+        )
 
 
 def _cast(rows: ArrayLike, fitted: np.ndarray, modality: str) -> np.ndarray:
