@@ -6,6 +6,7 @@ from crossmodal.datasets._formats.column_names import PAGE
 from crossmodal.datasets._formats.hugging_face_folder import metadata
 from crossmodal.datasets._formats.item_records import MODALITIES
 from crossmodal.datasets._formats.reading import read_source
+from crossmodal.datasets._formats.table_members import unkept
 from crossmodal.datasets._own_csv import Table, is_own_csv
 from crossmodal.datasets._own_table import named_rows
 from crossmodal.errors import CrossmodalError, listed
@@ -26,7 +27,7 @@ def table_of_source(path: Path, skip_bad: bool) -> Table | None:
     elif is_own_csv(path):
         rows = named_rows(path)
         return Table(path, rows, facts=[f"{path}: {len({row['id'] for row in rows}):,} items"])
-    source = read_source(path)
+    source = read_source(path, keep=unkept)
     if source is None:
         return None
     bad = str(source.bad).splitlines()

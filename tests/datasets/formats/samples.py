@@ -7,10 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from PIL import Image
 
 from crossmodal.commands.init import init
+from crossmodal.data.prepared import Prepared
 from crossmodal.errors import CrossmodalError
+from crossmodal.steps.prepare import prepare
+from crossmodal.workflow.specs import PrepareSpec
 from tests.project_params import PATH
 
 COUNT = 12
@@ -163,6 +167,23 @@ EVERY = {
         *(parquet_of_paths, excel, webdataset),
     )
 }
+
+
+def parquet(path, records):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.Table.from_pylist(records), path)
+
+
+def prepared(path, **options):
+    """What is prepared by the overlay that init writes for a path."""
+    init(Path(path), "mine", options.get("skip_bad", False), PATH)
+    said = yaml.safe_load(Path("mine.yaml").read_text())["datasets"]["mine"]
+    del said["plugin"]
+    prepare(PrepareSpec(plugin="folder", options=said | options), Path("unread"), Path("prepared"))
+    return Prepared("prepared")
 
 
 def refused(path):

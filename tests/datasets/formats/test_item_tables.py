@@ -6,7 +6,7 @@ import openpyxl
 import pytest
 
 from crossmodal.datasets._formats.reading import read_source
-from tests.datasets.formats.samples import COUNT, photos, refused
+from tests.datasets.formats.samples import COUNT, content, lines, parquet, photos, prepared, refused
 
 NAMES = [f"i{n}.png" for n in range(COUNT)]
 
@@ -63,3 +63,64 @@ def test_repeated_columns_are_refused(header):
         book.active.append(line.split(","))
     book.save("own/a.xlsx")
     assert "own/a.xlsx: column 'text' is repeated" in refused("own/a.xlsx")
+
+
+def with_bytes(path, *, id=None):
+    """Write Parquet of twelve pictures, each in three rows with a caption."""
+    records = [
+        {"image": {"bytes": content(n), "path": path(n)}, "text": f"a dog {caption} {n}"}
+        | ({} if id is None else {"id": id(n)})
+        for caption in range(3)
+        for n in range(COUNT)
+    ]
+    parquet("own/data.parquet", records)
+
+
+def captions(dataset):
+    """Pictures, and the captions of each."""
+    return {
+        dataset.read(item.image): [caption.text for caption in dataset.captions_of[item.id]]
+        for item in dataset.items
+    }
+
+
+PATHS = {
+    "paths": lambda n: f"i{n}.png",
+    "one path": lambda n: "image.png",
+    "absolute paths": lambda n: f"/home/me/i{n}.png",
+    "addresses": lambda n: f"https://example.org/i{n}.png",
+    "none": lambda n: None,
+}
+
+
+@pytest.mark.parametrize("id", [None, lambda n: n, lambda n: float(n)])
+@pytest.mark.parametrize("path", PATHS)
+def test_rows_of_equal_bytes_are_captions_of_one_item(path, id, capsys):
+    with_bytes(PATHS[path], id=id)
+    dataset = prepared("own")
+    assert "12 items, with image and text, 36 captions" in capsys.readouterr().out
+    expected = {content(n): [f"a dog {c} {n}" for c in range(3)] for n in range(COUNT)}
+    assert captions(dataset) == expected
+    ids = {item.id for item in dataset.items}
+    if id:
+        assert ids == {str(n) for n in range(COUNT)}
+    elif path == "paths":
+        assert ids == {f"i{n}" for n in range(COUNT)}
+
+
+def test_rows_without_an_id_are_named_by_their_paths():
+    ids = [float("nan"), None, 0.0, *map(float, range(1, COUNT))]
+    records = [{"id": id, "image": f"{n}.png", "text": "a"} for n, id in enumerate(ids, 20)]
+    parquet("own/a.parquet", records)
+    source = read_source(Path("own/a.parquet"))
+    assert {row["id"] for row in source.rows} == {"20", "21", *map(str, range(COUNT))}
+
+
+def test_whole_labels_that_pandas_made_fractional_are_whole():
+    labels = [1.0, float("nan"), *[2.0] * COUNT]
+    lines(
+        Path("a.jsonl"),
+        [{"image": f"{n}.png", "text": "a", "label": label} for n, label in enumerate(labels)],
+    )
+    rows = read_source(Path("a.jsonl")).rows
+    assert [row["labels"] for row in rows[:3]] == ["1", "", "2"]

@@ -8,13 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile
-import yaml
 
 from crossmodal.commands.init import init
-from crossmodal.data.prepared import Prepared
 from crossmodal.datasets._formats.reading import read_source
-from crossmodal.steps.prepare import prepare
-from crossmodal.workflow.specs import PrepareSpec
 from tests.datasets.formats.samples import (
     COUNT,
     EVERY,
@@ -25,6 +21,7 @@ from tests.datasets.formats.samples import (
     json_lines,
     lines,
     photos,
+    prepared,
     refused,
     sample,
     tar,
@@ -37,15 +34,6 @@ SPLIT = {"train": "train", "val": "validation", "test": "test"}
 @pytest.fixture(autouse=True)
 def project(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-
-
-def prepared(path, **options):
-    """What is prepared by the overlay that init writes for a path."""
-    init(Path(path), "mine", options.get("skip_bad", False), PATH)
-    said = yaml.safe_load(Path("mine.yaml").read_text())["datasets"]["mine"]
-    del said["plugin"]
-    prepare(PrepareSpec(plugin="folder", options=said | options), Path("unread"), Path("prepared"))
-    return Prepared("prepared")
 
 
 @pytest.mark.parametrize("name", EVERY)

@@ -4,18 +4,20 @@ import json
 from pathlib import Path
 
 import openpyxl
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-import yaml
 
-from crossmodal.commands.init import init
-from crossmodal.data.prepared import Prepared
 from crossmodal.datasets._formats.reading import read_source
-from crossmodal.steps.prepare import prepare
-from crossmodal.workflow.specs import PrepareSpec
-from tests.datasets.formats.samples import COUNT, content, lines, photos, refused, sample, tar
-from tests.project_params import PATH
+from tests.datasets.formats.samples import (
+    COUNT,
+    content,
+    lines,
+    parquet,
+    photos,
+    prepared,
+    refused,
+    sample,
+    tar,
+)
 
 NAMES = [f"p/{n}.png" for n in range(COUNT)]
 
@@ -23,19 +25,6 @@ NAMES = [f"p/{n}.png" for n in range(COUNT)]
 @pytest.fixture(autouse=True)
 def project(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-
-
-def prepared(path):
-    init(Path(path), "mine", False, PATH)
-    options = yaml.safe_load(Path("mine.yaml").read_text())["datasets"]["mine"]
-    del options["plugin"]
-    prepare(PrepareSpec(plugin="folder", options=options), Path("unread"), Path("prepared"))
-    return Prepared("prepared")
-
-
-def parquet(path, records):
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(pa.Table.from_pylist(records), path)
 
 
 def excel(path, rows):

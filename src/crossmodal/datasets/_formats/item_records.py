@@ -130,20 +130,18 @@ class Source:
         try:
             texts = captions(values.get("text"))
             labels, split = labels_of(values.get("labels")), split_of(values.get("split"))
+            stated = id_of(values.get("id"))
         except ValueError as error:
             raise record.error(str(error)) from error
         image = self._file(record, values.get("image"))
         speech = self._file(record, values.get("speech"))
-        stated = values.get("id")
-        if isinstance(stated, list | dict | bool):
-            raise record.error(f"a {type(stated).__name__} is no id; give a text or a number")
-        if stated in (None, ""):
+        if not stated:
             if not (image or speech):
                 raise record.error("has no id, and no image or speech, whose path would be it")
             stated = PurePosixPath(image or speech).with_suffix("").as_posix()
-        id = legal_id(PurePosixPath(str(stated)))
+        id = legal_id(PurePosixPath(stated))
         if not is_file_name(id):
-            raise record.error(f"{str(stated)[:80]!r} names no item")
+            raise record.error(f"{stated[:80]!r} names no item")
         for number, (text, spoken) in enumerate(
             zip_longest(texts or [""], [speech] if speech else [], fillvalue="")
         ):
@@ -193,13 +191,31 @@ class Source:
         return f"{self.path}: {self.kind}: {', '.join(parts)}"
 
 
+def id_of(value: object) -> str:
+    """Return an id as a CSV holds it; empty if it is missing.
+
+    Raises:
+        ValueError: If it is neither a text nor a number.
+    """
+    if value is None or value != value:  # NaN, as pandas writes what is missing
+        return ""
+    if isinstance(value, list | dict | bool):
+        raise ValueError(f"a {type(value).__name__} is no id; give a text or a number")
+    return str(_whole(value))
+
+
+def _whole(value: object) -> object:
+    """Return a whole number that pandas made fractional as such, anything else as it is."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def captions(value: object) -> list[str]:
     """Return the captions that a value holds: a text, a list of them, or such a list as JSON.
 
     Raises:
         ValueError: If it holds something else, or what cannot be stored.
     """
-    if value is None or value != value:  # NaN, as pandas writes what is missing
+    if value is None or value != value:
         return []
     if isinstance(value, dict):
         value = next((value[key] for key in SPOKEN if key in value), value)
@@ -237,6 +253,7 @@ def labels_of(value: object) -> str:
         return ""
     if isinstance(value, list | tuple):
         return ";".join(filter(None, map(labels_of, value)))
+    value = _whole(value)
     if not isinstance(value, str | int):
         reason = f"is no label, but {type(value).__name__}; give a text or a whole number"
         raise ValueError(f"{str(value)[:80]!r} {reason}")

@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from crossmodal.datasets._formats.column_names import meant, parts
+from crossmodal.datasets._formats.column_names import meant, parts, refuse_repeated
 from crossmodal.datasets._formats.delimited_rows import delimited_columns, delimited_rows
 from crossmodal.datasets._formats.excel_sheets import sheet_columns, sheet_rows
-from crossmodal.datasets._formats.item_records import Keep, Member, Record, split_in
+from crossmodal.datasets._formats.item_records import Keep, Record, split_in
 from crossmodal.datasets._formats.json_lines import json_rows
 from crossmodal.datasets._formats.parquet_rows import parquet_columns, parquet_rows
+from crossmodal.datasets._formats.table_members import TableMembers, unkept
 from crossmodal.errors import CrossmodalError
-from crossmodal.io.extents import Extent
 from crossmodal.io.progress import track
 from crossmodal.io.spreadsheets import Findings, RowError
 from crossmodal.io.suffixes import SUFFIXES
@@ -52,34 +52,37 @@ def table_records(
         bad: Gets what is malformed.
         keep: Stores bytes; without, they are not read.
     """
+    members = TableMembers(keep or unkept)
     for table in track(tables, len(tables), f"read the tables of {folder}"):
         name = table.relative_to(folder).with_suffix("")
         split = split_in(name)
         beside = table.parent.relative_to(folder) if root == folder else Path()
         try:
-            for number, record in _records(table, bad, keep is not None):
+            for number, record in _records(table, bad, keep):
                 columns = meant(record)
                 values = {"split": split} | parts(record, columns)
                 unread = tuple(name for name in record if name and name not in columns.values())
                 for part in ("image", "speech"):
-                    place = f"{table.relative_to(folder).as_posix()}/{part}/{number}"
-                    value = values.get(part)
-                    values[part] = _placed(value, place, SUFFIXES[part], beside, keep or _unkept)
-                if not values.get("id") and isinstance(values["image"], Member):
-                    values["id"] = f"{name.as_posix()}-{number}"
+                    content, path = _content(values.get(part))
+                    if isinstance(content, bytes):
+                        place = f"{table.relative_to(folder).as_posix()}/{part}/{number}"
+                        place += _suffix(path, SUFFIXES[part])
+                        values[part] = members.of(content, split, path, place)
+                    else:
+                        values[part] = _from(beside, content)
                 yield Record(table, number, values, unread)
         except CrossmodalError as error:
             bad.errors.append(RowError(table, 0, f": {error}"))
 
 
-def _unkept(content: bytes) -> Extent:
-    return Extent(Path(), 0, 0)
-
-
-def _records(table: Path, bad: Findings, media: bool) -> Rows:
+def _records(table: Path, bad: Findings, keep: Keep | None) -> Rows:
     match table.suffix.lower():
         case ".parquet":
-            return parquet_rows(table, [*meant(parquet_columns(table)).values()], media)
+            names = parquet_columns(table)
+            refuse_repeated(table, names)
+            columns = meant(names)
+            media = keep is not None and (keep is not unkept or "id" not in columns)
+            return parquet_rows(table, [*columns.values()], media)
         case ".xlsx":
             return sheet_rows(table)
         case ".csv" | ".tsv":
@@ -87,24 +90,20 @@ def _records(table: Path, bad: Findings, media: bool) -> Rows:
     return json_rows(table, bad)
 
 
-def _placed(
-    value: object, name: str, suffixes: tuple[str, ...], beside: Path, keep: Keep
-) -> object:
-    """Return the path from the root, or the member, that a value is.
+def _content(value: object) -> tuple[object, str]:
+    """Return the bytes or path that a value is, and the path of bytes where it has both."""
+    if not isinstance(value, dict):
+        return value, ""
+    path = str(value.get("path") or "")
+    return value.get("bytes") or path, path
 
-    Args:
-        value: A path, bytes, both as Hugging Face writes them, or nothing.
-        name: Path that stands for the bytes.
-        suffixes: That this may get.
-        beside: Where paths start.
-        keep: Stores bytes.
-    """
-    path = ""
-    if isinstance(value, dict):
-        path = str(value.get("path") or "")
-        value = value.get("bytes") or path
-    if isinstance(value, bytes):
-        suffix = Path(path).suffix.lower()
-        return Member(name + suffix * (suffix in suffixes), keep(value))
+
+def _suffix(path: str, suffixes: tuple[str, ...]) -> str:
+    suffix = Path(path).suffix.lower()
+    return suffix if suffix in suffixes else ""
+
+
+def _from(beside: Path, value: object) -> object:
+    """Return a path from the root, if a value is one from a folder; else the value."""
     is_path = isinstance(value, str) and value and "://" not in value
     return (beside / str(value)).as_posix() if is_path else value

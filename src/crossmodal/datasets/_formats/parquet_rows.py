@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from pyarrow.parquet import ParquetFile
 
 BATCH = 64  # rows in memory, pictures and all
-UNREAD = b"\0"  # stands for bytes that are not read
 
 
 def parquet_columns(path: Path) -> list[str]:
@@ -27,7 +26,7 @@ def parquet_rows(
     Args:
         path: The file.
         columns: Those that are read.
-        media: Whether bytes are read; otherwise `UNREAD` stands for them.
+        media: Whether bytes are read; otherwise others stand for them, in each row.
 
     Raises:
         CrossmodalError: If the file is damaged, or pyarrow is not installed.
@@ -41,14 +40,15 @@ def parquet_rows(
         for batch in file.iter_batches(BATCH, columns=read):
             for record in batch.to_pylist():
                 number += 1
-                yield number, record | {name: _unread(record.get(name)) for name in with_bytes}
+                place = f"{path}:{number}".encode()
+                yield number, record | {c: _unread(record.get(c), place) for c in with_bytes}
     except (OSError, ValueError) as error:
         raise CrossmodalError(f"{path}: row {number + 1}: {error}; get the file again") from error
 
 
-def _unread(value: object) -> dict[str, object]:
+def _unread(value: object, place: bytes) -> dict[str, object]:
     """Return what stands for bytes that are not read, with their path where that is told."""
-    return {"bytes": UNREAD, "path": value.get("path") if isinstance(value, dict) else None}
+    return {"bytes": place, "path": value.get("path") if isinstance(value, dict) else None}
 
 
 def _open(path: Path) -> "ParquetFile":
