@@ -210,6 +210,12 @@ def test_a_folder_of_the_project_is_kept_out_of_git(begin, tmp_path):
     assert (tmp_path / "beach/.gitignore").read_text() == "mine"
 
 
+def test_the_project_itself_stays_in_git(begin, tmp_path):
+    begin(*pictures(), folder=".", name="mine")
+    assert (tmp_path / "items.csv").exists()
+    assert not (tmp_path / ".gitignore").exists()
+
+
 def test_folders_of_splits_become_a_column_and_are_said(begin, tmp_path):
     names = [
         f"{split}/{label}/dog {n}.jpg"
@@ -314,7 +320,7 @@ def test_a_call_after_a_kill_at_any_moment_ends_as_undisturbed(tmp_path, monkeyp
     begin()
     whole, states = written(), set()
     last = bisect.bisect_left(range(1 << 16), True, key=ends_anew)  # calls of a whole run
-    for moment in range(0, last, max(1, last // 50)):
+    for moment in (*range(0, last, last // 50), *range(last - 1000, last, 100)):
         assert not ends_anew(moment)
         assert written().items() <= whole.items()  # each file is complete or absent
         states.add(len(written()))

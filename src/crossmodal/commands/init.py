@@ -210,15 +210,15 @@ def has_encoder() -> bool:
 
 
 def keep_out_of_git(folder: Path) -> None:
-    """Let git pass over a folder in the project, unless it has a .gitignore."""
+    """Let git pass over a folder below the project's, unless it has a .gitignore."""
     ignored = folder / ".gitignore"
-    if folder.resolve().is_relative_to(Path.cwd()) and not ignored.exists():
+    if Path.cwd() in folder.resolve().parents and not ignored.exists():
         write_text(ignored, "# your files stay yours: `git add --all` does not take them\n*\n")
 
 
 def _write(table: Table, overlay: Path, text: str, folder: Path) -> None:
     """Write the missing files, the overlay last; keep the user's files out of git."""
-    for place in {folder if folder.is_dir() else folder.parent, table.csv.parent} - {Path()}:
+    for place in {folder if folder.is_dir() else folder.parent, table.csv.parent}:
         if place != folder or os.access(place, os.W_OK):
             keep_out_of_git(place)
     if table.columns:
