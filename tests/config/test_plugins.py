@@ -8,6 +8,7 @@ from crossmodal.config import plugins
 from crossmodal.config.overlays import read_files
 from crossmodal.config.params import parse
 from crossmodal.errors import CrossmodalError
+from crossmodal.features.fc7 import FC7
 from crossmodal.workflow.sharing import ignored
 from tests.project_params import PATH
 
@@ -217,6 +218,16 @@ def test_a_plug_in_that_ends_python_is_named(tmp_path, monkeypatch):
     params = parse(read_files([PATH]), tmp_path / "checked.json")
     with pytest.raises(CrossmodalError, match=r"importing its plug-in, 'sam', calls sys\.exit"):
         params.seeds_of("wikipedia_sam")
+
+
+@pytest.mark.parametrize(
+    ("fact", "value"), [("reads", "items.csv"), ("chunk", 0), ("threads", "a")]
+)
+def test_a_wrong_fact_of_a_feature_is_told_with_its_file(fact, value, tmp_path, monkeypatch):
+    monkeypatch.setattr(FC7, fact, value, raising=False)
+    params = parse(read_files([PATH]), tmp_path / "checked.json")
+    with pytest.raises(CrossmodalError, match=rf"fc7\.py: FC7 has {fact} = {value!r}: Input "):
+        params.seeds_of("scenes_fc7_sh")
 
 
 def test_a_broken_plug_in_stops_only_what_uses_it(tmp_path, monkeypatch):

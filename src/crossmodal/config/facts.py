@@ -3,11 +3,11 @@
 from pydantic import Field
 
 from crossmodal.config.fit import Options
-from crossmodal.plugin import Strict
+from crossmodal.plugin import Count, Strict
 
 
 class FeatureFacts(Strict):
-    """Facts of a feature that the rules ask for; see `data.feature.Feature`."""
+    """Facts of a feature that the rules ask for, and `chunk`; see `data.feature.Feature`."""
 
     modality: str
     shape: str
@@ -15,7 +15,8 @@ class FeatureFacts(Strict):
     of: tuple[str, ...]
     weights: str
     files: tuple[str, ...]
-    threads: int
+    threads: Count
+    chunk: Count
     gpu: bool
     invertible: bool
     packages: tuple[str, ...]

@@ -1,6 +1,7 @@
 """params.yaml: everything that can be asked for, checked before any job runs."""
 
 import hashlib
+import inspect
 import json
 from collections.abc import Iterator
 from contextlib import suppress
@@ -170,17 +171,14 @@ class Params(Sections):
 
     def _find_facts(self, key: str) -> Facts:
         """Make every plug-in once, and ask it."""
-        instances, broken = {}, {}
+        instances, features, broken = {}, {}, {}
         for kind, name in self._entries():
             try:
-                instances[kind, name] = self.instance(kind, name)
+                instances[kind, name] = plugin = self.instance(kind, name)
+                if kind == "features":
+                    features[name] = _facts_of(plugin)
             except plugins.BrokenPluginError as error:
                 broken[f"{kind}.{name}"] = str(error)
-        features = {
-            name: _facts_of(feature)
-            for (kind, name), feature in instances.items()
-            if kind == "features"
-        }
         methods = {
             self.plugin(kind, name)["plugin"]: method
             for (kind, name), method in instances.items()
@@ -227,7 +225,16 @@ class Params(Sections):
 
 
 def _facts_of(feature: Feature) -> FeatureFacts:
-    return FeatureFacts(**{fact: getattr(feature, fact) for fact in FeatureFacts.model_fields})
+    facts = {fact: getattr(feature, fact) for fact in FeatureFacts.model_fields}
+    try:
+        return FeatureFacts(**facts)
+    except ValidationError as error:
+        (wrong, *_), plugin = error.errors(), type(feature)
+        fact = str(wrong["loc"][0])
+        raise plugins.BrokenPluginError(
+            f"{inspect.getsourcefile(plugin)}: {plugin.__name__} has {fact} = {facts[fact]!r}: "
+            f"{wrong['msg']}"
+        ) from None
 
 
 def _defaults(options: type[Strict]) -> dict[str, Any]:

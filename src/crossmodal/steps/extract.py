@@ -10,6 +10,7 @@ import numpy as np
 
 from crossmodal.config import plugins
 from crossmodal.config.fit import non_defaults
+from crossmodal.data import feature_contract
 from crossmodal.data.feature import Feature, Shape
 from crossmodal.data.feature_file import FeatureFile, Ragged, Rows, write_features
 from crossmodal.data.feature_parts import Part
@@ -105,7 +106,7 @@ def extracted(
         label = f"extract {folder.name}/{name}" + f", part {part} of {parts}" * (parts > 1)
         for start in track(todo, len(starts), label, len(starts) - len(todo)):
             span = slice(start, start + feature.chunk)
-            chunk = feature.extract(dataset, rows[span], _slice(sources, span))
+            chunk = feature_contract.extract(feature, dataset, rows[span], _slice(sources, span))
             _check_shape(where, feature.shape, chunk)
             _save(chunks, start, chunk)
         meta = {
