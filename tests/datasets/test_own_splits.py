@@ -86,6 +86,15 @@ def test_no_item_for_training_is_refused(failure):
     assert "items.csv: no item for split 'train'" in failure(run)
 
 
+def test_another_csv_has_all_items_for_testing(failure):
+    many(12)
+    Path("mine/items.csv").rename("mine/tested.csv")
+    write(ROWS)
+    message = failure(run, test_csv="mine/tested.csv")
+    assert "mine/items.csv: row 5, column 'split': item 'cat' is for testing, but" in message
+    assert "leave out its rows, or `test_csv`" in message
+
+
 def stated_in_part(names):
     """30 items of which every third is for testing, or what else is named."""
     many(30)

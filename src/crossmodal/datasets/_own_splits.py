@@ -24,13 +24,19 @@ Pairs = Iterable[tuple[str, str]]
 
 
 def with_test_rows(rows: list[Row], tested: list[Row], folder: str) -> list[Row]:
-    """Return rows of items that are not for testing unless they say it, and of others that are.
+    """Return rows of items that are not for testing, and of others that are.
 
     Args:
         rows: The former.
         tested: The latter.
         folder: Where the files of the latter are, from where those of the former are looked up.
+
+    Raises:
+        RowError: If one of the former says that it is for testing.
     """
+    if wrong := next((row for row in rows if row["split"] == "test"), None):
+        reason = f"item {wrong['id']!r} is for testing, but `test_csv` has the items for that"
+        raise wrong.error("split", f"{reason}; leave out its rows, or `test_csv`")
     split = "split" in rows[0].values
     former = rows if split else [replace(r, values=r.values | {"split": "train"}) for r in rows]
     return [*former, *(_for_testing(row, folder) for row in tested)]
