@@ -7,7 +7,12 @@ import pytest
 from crossmodal.errors import CrossmodalError
 from crossmodal.learning.pair_scorer import PairScorer
 from crossmodal.methods.cca import CCA
-from crossmodal.models.embedding_file import SPLITS, read_embeddings, write_embeddings
+from crossmodal.models.embedding_file import (
+    SPLITS,
+    read_embedded_rows,
+    read_embeddings,
+    write_embeddings,
+)
 from crossmodal.steps.embed import open_run
 from crossmodal.vectors import inner_product
 
@@ -106,6 +111,52 @@ def test_a_flipped_bit_is_noticed_or_harmless(run_toy):
                     np.testing.assert_array_equal(same.items, pool.items)
                     np.testing.assert_array_equal(same.labels, pool.labels)
     assert noticed > 50
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("ids", lambda ids: ids[5:]),
+        ("items", lambda items: items[5:]),
+        ("items", lambda items: items[:, None]),
+        ("items", lambda items: items.astype(float)),
+        ("labels", lambda labels: labels[5:]),
+        ("labels", lambda labels: labels[:, 1:]),
+        ("labels", lambda labels: labels[:, 0]),
+        ("embeddings", lambda rows: rows[5:]),
+        ("embeddings", lambda rows: rows[:, 1:]),
+        ("embeddings", lambda rows: rows[:, 0]),
+        ("embeddings", lambda rows: rows * np.nan),
+        ("embeddings", lambda rows: rows[..., None]),
+    ],
+)
+def test_parts_that_do_not_fit_together_are_refused(run_toy, name, change):
+    path = run_toy().embeddings
+    with h5py.File(path, "r+") as file:
+        content = file[f"test/image/{name}"][()]
+        del file[f"test/image/{name}"]
+        file[f"test/image/{name}"] = change(content)
+    with pytest.raises(CrossmodalError, match=r"seed0\.h5: corrupt"):
+        read_embeddings(path)
+
+
+@pytest.mark.parametrize("name", ["ids", "embeddings"])
+def test_rows_without_ids_are_not_searched(run_toy, name):
+    path = run_toy().embeddings
+    with h5py.File(path, "r+") as file:
+        content = file[f"test/image/{name}"][()]
+        del file[f"test/image/{name}"]
+        file[f"test/image/{name}"] = content[5:]
+    with pytest.raises(CrossmodalError, match=r"seed0\.h5: corrupt"):
+        read_embedded_rows(path, "test", "image")
+
+
+def test_two_modalities_that_differ_are_needed(run_toy):
+    path = run_toy().embeddings
+    with h5py.File(path, "r+") as file:
+        file.attrs["modalities"] = '["image", "image"]'
+    with pytest.raises(CrossmodalError, match=r"seed0\.h5: corrupt"):
+        read_embeddings(path)
 
 
 @pytest.mark.parametrize("content", [None, b"", b"no HDF5"])

@@ -138,7 +138,11 @@ def read_embeddings(path: Path) -> Embedded:
     with hdf5.naming_damage(path, "embedding file"), hdf5.read(path) as file:
         facts = json.loads(file.attrs["model"])
         modalities = json.loads(file.attrs["modalities"])
-        if len(modalities) != 2 or not all(map(MODALITY.fullmatch, modalities)):
+        if (
+            len(modalities) != 2
+            or len({*modalities}) != 2
+            or not all(map(MODALITY.fullmatch, modalities))
+        ):
             raise ValueError(f"modalities {modalities}")
         scored = json.loads(file.attrs.get("score", '"own"'))  # earlier files do not say
         if scored not in ("cosine", "own"):
@@ -146,6 +150,7 @@ def read_embeddings(path: Path) -> Embedded:
         splits = {
             split: {m: _read_pool(file, f"{split}/{m}") for m in modalities} for split in SPLITS
         }
+        _check_widths(splits, scored == "cosine")
         ids = {m: _read_ids(file, f"test/{m}") for m in modalities}
         names = file.get(SCORING, ())
         scoring = {name: hdf5.part(file, f"{SCORING}/{name}")[()] for name in names}
@@ -170,14 +175,43 @@ def read_embedded_rows(path: Path, split: str, modality: str) -> tuple[list[str]
     """
     with hdf5.naming_damage(path, "embedding file"), hdf5.read(path) as file:
         place = f"{split}/{modality}"
-        return _read_ids(file, place), hdf5.part(file, f"{place}/embeddings")[()]
+        return _read_ids(file, place), _read_rows(file, place)
 
 
 def _read_ids(file: h5py.File, place: str) -> list[str]:
     return hdf5.part(file, f"{place}/ids").asstr()[()].tolist()
 
 
+def _read_rows(file: h5py.File, place: str) -> np.ndarray:
+    """Return embeddings (n, ...), one of each id; vectors are finite."""
+    rows, ids = hdf5.part(file, f"{place}/embeddings")[()], hdf5.part(file, f"{place}/ids")
+    if rows.ndim < 2 or not len(rows) or (len(rows),) != ids.shape:
+        raise ValueError(f"{place}: embeddings of shape {rows.shape}, ids of shape {ids.shape}")
+    # behind sequences of different lengths there may be padding that is no number
+    if rows.ndim == 2 and not np.isfinite(rows).all():
+        raise ValueError(f"{place}: embeddings that are NaN or infinite")
+    return rows
+
+
 def _read_pool(file: h5py.File, place: str) -> Pool:
-    embeddings, items = (hdf5.part(file, f"{place}/{name}")[()] for name in ("embeddings", "items"))
+    embeddings, items = _read_rows(file, place), hdf5.part(file, f"{place}/items")[()]
     labelled = f"{place}/labels" in file
-    return Pool(embeddings, items, hdf5.part(file, f"{place}/labels")[()] if labelled else None)
+    labels = hdf5.part(file, f"{place}/labels")[()] if labelled else None
+    if items.shape != embeddings.shape[:1] or items.dtype.kind not in "iu":
+        raise ValueError(f"{place}: items of shape {items.shape} and type {items.dtype}")
+    if labels is not None and (labels.ndim != 2 or len(labels) != len(items)):
+        raise ValueError(f"{place}: labels of shape {labels.shape} of {len(items)} rows")
+    return Pool(embeddings, items, labels)
+
+
+def _check_widths(splits: dict[str, dict[str, Pool]], cosine: bool) -> None:
+    """Check that pools that are compared have the same labels and, for the cosine, widths."""
+    for split, sides in splits.items():
+        labels = [None if side.labels is None else side.labels.shape[1] for side in sides.values()]
+        if len({*labels}) > 1:
+            raise ValueError(f"{split}: modalities of {labels[0]} and {labels[1]} labels")
+    rows = [[side.embeddings for side in sides.values()] for sides in splits.values()]
+    for compared in [*zip(*rows, strict=True), *(rows if cosine else [])]:
+        shapes = [embeddings.shape for embeddings in compared]
+        if len({(len(shape), *shape[1:][-1:]) for shape in shapes}) > 1:
+            raise ValueError(f"embeddings of shapes {shapes[0]} and {shapes[1]}")
