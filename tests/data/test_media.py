@@ -220,3 +220,36 @@ def test_a_dataset_without_media_has_an_empty_folder(tmp_path):
         out.item("a", "train")
     assert list((tmp_path / "media").iterdir()) == []
     assert PreparedMedia(tmp_path).items[0].image == ""
+
+
+def rewrite(path, compression):
+    """Write an archive again with another compression."""
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+
+
+def test_compressed_members_of_shards_are_not_inflated(folder):
+    for shard in (folder / "media").iterdir():
+        rewrite(shard, zipfile.ZIP_DEFLATED)
+    dataset = PreparedMedia(folder)
+    with pytest.raises(CrossmodalError, match=r"media-00000\.zip: .* is compressed"):
+        dataset.read(dataset.items[0].image)
+
+
+def test_compressed_members_of_media_are_not_inflated(folder):
+    rewrite(folder / "media.zip", zipfile.ZIP_DEFLATED)
+    with pytest.raises(CrossmodalError, match=r"media\.zip: .* is compressed, .*prepare again"):
+        PreparedMedia(folder).published("lda")
+
+
+def test_members_larger_than_their_archive_are_refused(folder):
+    path = folder / "media.zip"
+    content = bytearray(path.read_bytes())
+    entry = content.index(b"PK\x01\x02")  # of the first member in the directory
+    content[entry + 20 : entry + 28] = b"\xf0\xff\xff\xff" * 2  # its sizes
+    path.write_bytes(content)
+    with pytest.raises(CrossmodalError, match=r"media\.zip: .* larger than the archive"):
+        PreparedMedia(folder).published("lda")

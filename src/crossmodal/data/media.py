@@ -62,6 +62,16 @@ class PreparedMedia(Prepared):
         return info.CRC, info.file_size
 
     @cached_property
+    def _media(self) -> zipfile.ZipFile:
+        """The archive media.zip, which has its members as they were written."""
+        archive = super()._media
+        try:
+            _refuse_compressed(archive)
+        except ValueError as error:
+            raise self._damage("media.zip", str(error)) from error
+        return archive
+
+    @cached_property
     def _digests(self) -> dict[str, str]:
         """Digests of the shards, by name, all of which are there and no others."""
         try:
@@ -81,6 +91,7 @@ class PreparedMedia(Prepared):
             raise self._shard_damage(shard, self._unlisted(len(self._digests)))
         try:
             archive = zipfile.ZipFile(self._path(shard))
+            _refuse_compressed(archive)
         except DAMAGE as error:
             raise self._shard_damage(shard, str(error)) from error
         if digest_of(archive) != self._digests[shard]:
@@ -96,6 +107,14 @@ class PreparedMedia(Prepared):
     def _shard_damage(self, shard: str, reason: str) -> CrossmodalError:
         remedy = f"delete {self.folder / SHARDS}, to prepare it again or to pull it again"
         return CrossmodalError(f"{self._path(shard)}: {reason}; {remedy}")
+
+
+def _refuse_compressed(archive: zipfile.ZipFile) -> None:
+    """Refuse an archive of which a member needs more memory than the archive has bytes."""
+    size = Path(archive.filename or "").stat().st_size
+    for member in archive.infolist():
+        if member.compress_type != zipfile.ZIP_STORED or member.compress_size > size:
+            raise ValueError(f"{member.filename!r} is compressed, or larger than the archive")
 
 
 def digest_of(archive: zipfile.ZipFile) -> str:
