@@ -130,6 +130,8 @@ def coco(images, notes):
     ("images", "notes", "reason"),
     [
         ([], [{"image_id": 0, "bbox": [1]}], "row 1: annotation has no image_id or caption"),
+        ([], [{"image_id": 99}], "row 1: annotation has no image_id or caption"),
+        ([], [{"image_id": [0], "caption": "a"}], "row 1: annotation has no image_id or caption"),
         ([], [{"image_id": 99, "caption": "a"}], "row 1: annotation captions image 99, which"),
         ([{"id": 99, "file_name": "none.png"}], [], "row 13: no file of the name 'none.png'"),
         ([{"id": 99}], [], "row 13: image has no id or file_name"),

@@ -28,8 +28,9 @@ def coco_records(
     for number, note in enumerate(content["annotations"], 1):
         with bad.collect():
             try:
-                captions.setdefault(note["image_id"], []).append(note["caption"])
-                first.setdefault(note["image_id"], number)
+                image, caption = note["image_id"], note["caption"]
+                captions.setdefault(image, []).append(caption)
+                first.setdefault(image, number)
             except (LookupError, TypeError) as error:
                 reason = f": annotation has no image_id or caption: {str(note)[:80]}"
                 raise RowError(table, number, reason) from error
