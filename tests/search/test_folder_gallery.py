@@ -128,6 +128,12 @@ def test_an_id_that_is_no_item_is_not_read(holiday):
             FolderGallery(holiday, "image").media(id)
 
 
+@pytest.mark.parametrize("modality", ["image", "text", "speech"])
+def test_an_unknown_item_is_no_query(holiday, modality):
+    with pytest.raises(CrossmodalError, match=f"holiday: has no {modality} 'nope'; name an item"):
+        FolderGallery(holiday, modality).embed_item(Model(), "nope")
+
+
 def test_the_stamp_changes_with_the_files_alone(holiday):
     before = FolderGallery(holiday, "image").stamp()
     (holiday / "table.csv").write_text("other")

@@ -94,12 +94,24 @@ def test_nothing_is_left_of_an_index_that_fails(searched, rng, monkeypatch):
     assert not list(made.root.iterdir())
 
 
+@pytest.mark.parametrize("content", [b"{}", b"", b"[1]", None])
 @pytest.mark.parametrize("name", ["rows.npy", "ids.npy", "index.json"])
-def test_a_corrupt_index_is_named(searched, rng, name):
+def test_a_corrupt_index_is_named(searched, rng, name, content):
     made = searched(rng.standard_normal((5, 3)).astype(np.float32))
     made.open()
     (path,) = made.root.glob(f"*/{name}")
-    path.write_bytes(b"{}")
+    path.unlink()
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(CrossmodalError, match="delete it"):
+        made.open()
+
+
+def test_an_index_with_rows_cut_off_is_named(searched, rng):
+    made = searched(rng.standard_normal((5, 3)).astype(np.float32))
+    made.open()
+    (path,) = made.root.glob("*/rows.npy")
+    np.save(path, np.load(path)[:3])
     with pytest.raises(CrossmodalError, match="delete it"):
         made.open()
 

@@ -51,8 +51,17 @@ class Gallery(ABC):
         Raises:
             CrossmodalError: If there is no such item, or it cannot be embedded.
         """
-        content = self.text(id) if self.modality == "text" else self.media(id)
+        try:
+            content = self.text(id) if self.modality == "text" else self.media(id)
+        except KeyError as error:
+            raise self._lacks(id) from error
         return embed_items(model, self.modality, [content])
+
+    def _lacks(self, id: str) -> CrossmodalError:
+        return CrossmodalError(
+            f"{self.name}: has no {self.modality} {id!r}; name an item of it, or reload the page "
+            "that shows it"
+        )
 
     @abstractmethod
     def text(self, id: str) -> str:
@@ -115,10 +124,7 @@ class SplitGallery(Gallery):
         item = self._captions[id].item if id in self._captions else id
         ids, rows = self._stored if self._embedded else self._computed(model, [item])
         if id not in ids:
-            raise CrossmodalError(
-                f"{self.name}: has no {self.modality} {id!r}; name an item of this split, or "
-                "reload the page that shows it"
-            )
+            raise self._lacks(id)
         return rows[[ids.index(id)]]
 
     @cached_property

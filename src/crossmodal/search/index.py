@@ -6,6 +6,7 @@ folder `.search/<gallery>-<state>/` each, which may be deleted at any time. `ids
 `index.json`, the name of the form; `cells.faiss`, for approximate search, when it was asked for.
 """
 
+import json
 import shutil
 import sys
 import tempfile
@@ -16,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from crossmodal.errors import CrossmodalError
-from crossmodal.io.files import DAMAGE, digest, read_json, replacing, sync, write_json
+from crossmodal.io.files import DAMAGE, digest, replacing, sync, write_json
 from crossmodal.learning.method import Direction
 from crossmodal.models.model import Model
 from crossmodal.search.best_rows import best_rows
@@ -187,12 +188,14 @@ def read_rows(place: Path) -> Rows:
         CrossmodalError: If a file is missing or corrupt.
     """
     try:
-        form = read_json(place / "index.json")["form"]
+        form = json.loads((place / "index.json").read_text("utf-8"))["form"]
         if form not in (None, *FORMS):
             raise ValueError(f"{form!r} is no form of inner products")
         ids, rows = (np.load(place / f"{name}.npy", mmap_mode="r") for name in ("ids", "rows"))
+        if ids.shape != rows.shape[:1]:
+            raise ValueError(f"ids of shape {ids.shape}, rows of shape {rows.shape}")
         return Rows(ids, rows, form)
-    except DAMAGE as error:
+    except (*DAMAGE, TypeError) as error:
         raise CrossmodalError(f"{place}: corrupt ({error}); delete it and search again") from error
 
 
