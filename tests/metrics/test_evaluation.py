@@ -254,6 +254,13 @@ QRELS_IDS = (range(6), range(8))
         ({"gallery": None, "score": "cosine"}, "compares with a gallery"),
         ({"draws": -1}, "draws -1"),
         ({"threads": 0}, "threads 0"),
+        ({"draws": 1.5}, "draws 1.5"),
+        ({"seed": -1}, "seed -1"),
+        ({"relevance": (range(6), range(8), range(8))}, "a tuple of 3"),
+        ({"relevance": (1, 2)}, "relevance is of"),
+        ({"relevance": np.full((6, 8), "high")}, "relevance holds <U4; give grades"),
+        ({"relevance": (np.full((6, 1), "a"), np.full((8, 1), "a"))}, "relevance holds <U1"),
+        ({"relevance": {0: {1: "high"}}, "ids": QRELS_IDS}, "qrels: .* give grades as numbers"),
     ],
 )
 def test_what_cannot_be_compared_is_said(rng, change, message):

@@ -79,8 +79,9 @@ def evaluate(
     Raises:
         CrossmodalError: If shapes or ids do not fit, a score is NaN, or a grade is negative.
     """
-    if draws < 0 or threads < 1:
-        raise CrossmodalError(f"draws {draws} and threads {threads} need to be 0, and 1, or more")
+    for name, value, least in (("draws", draws, 0), ("threads", threads, 1), ("seed", seed, 0)):
+        if not isinstance(value, int | np.integer) or value < least:
+            raise CrossmodalError(f"{name} {value!r}: give a whole number, {least} or more")
     score_rows, count, documents = _scores(queries, gallery, score)
     grades = grades_of(relevance, ids, count, documents)
 

@@ -31,12 +31,19 @@ def grades_of(relevance: Relevance, ids: Ids | None, queries: int, gallery: int)
     if isinstance(relevance, Mapping):
         relevance = _matrix(relevance, ids, queries, gallery)
     if isinstance(relevance, tuple):
+        if len(relevance) != 2:
+            raise CrossmodalError(
+                f"relevance is a tuple of {len(relevance)}; give ids or labels of queries, and of "
+                "documents"
+            )
         return _of_sides(relevance, queries, gallery)
     if sparse.issparse(relevance):
         rows = sparse.csr_array(relevance)
+        _check_numbers(rows.dtype)
         _check_shape(rows.shape, (queries, gallery))
         return lambda part: rows[part].toarray()
     matrix = _as_array(relevance)
+    _check_numbers(matrix.dtype)
     _check_shape(matrix.shape, (queries, gallery))
     return lambda part: np.asarray(matrix[part])
 
@@ -96,7 +103,7 @@ def _of_sides(sides: Sides, queries: int, gallery: int) -> Grades:
         sparse.csr_array(side).toarray() if sparse.issparse(side) else np.asarray(side)
         for side in sides
     )
-    _check_shape((len(first), len(second)), (queries, gallery))
+    _check_shape((*first.shape[:1], *second.shape[:1]), (queries, gallery))
     if first.ndim == second.ndim == 1:
         own, others = codes(first, second)
         return lambda rows: own[rows, None] == others
@@ -105,6 +112,8 @@ def _of_sides(sides: Sides, queries: int, gallery: int) -> Grades:
             f"labels of shape {first.shape} and {second.shape}; give an id or label of each row, "
             "or a column of each label"
         )
+    for side in (first, second):
+        _check_numbers(side.dtype)
     asked, searched = (
         Pool(side, np.arange(len(side)), side.astype(bool)) for side in (first, second)
     )
@@ -131,8 +140,18 @@ def _matrix(qrels: Qrels, ids: Ids | None, queries: int, gallery: int) -> sparse
                 f"qrels name an unknown {side}: {listed(lost)}; leave it out, or correct `ids`"
             )
     rows, columns = [places[0][q] for q, _, _ in entries], [places[1][d] for _, d, _ in entries]
-    grades = np.array([grade for _, _, grade in entries], np.float32)
+    try:
+        grades = np.array([grade for _, _, grade in entries], np.float32)
+    except (TypeError, ValueError) as error:
+        raise CrossmodalError(f"qrels: {error}; give grades as numbers") from error
     return sparse.csr_array((grades, (rows, columns)), shape=(queries, gallery))
+
+
+def _check_numbers(dtype: np.dtype) -> None:
+    if dtype.kind not in "biuf":
+        raise CrossmodalError(
+            f"relevance holds {dtype}; give grades, or columns of labels, as numbers"
+        )
 
 
 def _check_shape(shape: tuple[int, ...], wanted: tuple[int, int]) -> None:
