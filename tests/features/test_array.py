@@ -96,6 +96,12 @@ def test_each_split_may_have_a_file(dataset):
         Array(file=files, ids=ids, modality="image")
 
 
+def test_files_of_no_split_are_refused():
+    options = {"file": {}, "ids": {}, "modality": "image"}
+    with pytest.raises(CrossmodalError, match=r"x\.file\..*at least 1 item"):
+        plugins.make("features", "array", options, "x")
+
+
 def test_ids_of_another_split_are_refused(dataset):
     save(ROWS[:1], ["dog"], "test")
     save(ROWS, ITEMS, "others")

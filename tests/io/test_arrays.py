@@ -135,7 +135,15 @@ def lists_of(*values):
     )
 
 
+def null(path, **others):
+    """An array without even a shape, beside others."""
+    with h5py.File(path, "w") as file:
+        file["null"] = h5py.Empty("f4")
+        file.update(others)
+
+
 UNREAD = {
+    "null.h5": (null, "it has no values, not even a shape"),
     "struct.mat": (lambda p: scipy.io.savemat(p, {"x": {"a": ROWS}}), "save its field by itself"),
     "sparse.mat": (lambda p: scipy.io.savemat(p, {"x": scipy.sparse.csc_array(ROWS)}), "full(x)"),
     "sparse73.mat": (sparse73, "it is sparse; save `full(x)`"),
@@ -162,6 +170,12 @@ def test_what_is_no_matrix_is_refused_with_what_to_do(tmp_path, name):
     path = tmp_path / name
     with pytest.raises(CrossmodalError, match=rf"{name}: .*{message}"):
         take_rows(path, open_matrix(path), np.arange(1))
+
+
+def test_a_matrix_beside_an_array_without_a_shape_is_read(tmp_path):
+    path = tmp_path / "a.h5"
+    null(path, x=ROWS)
+    assert (take_rows(path, open_matrix(path), TAKEN) == ROWS[TAKEN]).all()
 
 
 def test_a_matrix_of_a_structure_in_matlab_7_3_is_read(tmp_path):

@@ -20,7 +20,7 @@ from crossmodal.io.files import JsonObject
 from crossmodal.plugin import Strict
 
 Split = Annotated[str, Field(pattern=f"^({'|'.join(SPLITS)})$")]
-OfSplits = dict[Split, str]
+OfSplits = Annotated[dict[Split, str], Field(min_length=1)]
 ALL = ""  # splits
 
 

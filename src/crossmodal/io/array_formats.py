@@ -148,6 +148,8 @@ def hdf5_arrays(path: Path, transposed: bool = False) -> dict[str, Stored]:
 
 
 def _in_hdf5(member: h5py.Dataset, transposed: bool) -> Stored:
+    if member.shape is None:
+        return Unread((), "it has no values, not even a shape; save a matrix")
     if member.external or member.is_virtual:
         return Unread(member.shape, "its values lie in other files, which are not read")
     is_text = h5py.check_string_dtype(member.dtype)
