@@ -163,6 +163,16 @@ def test_a_csv_is_used_as_it_is(begin, tmp_path):
     assert '"holiday/my.csv"' in (tmp_path / "holiday.yaml").read_text()
 
 
+def test_a_csv_in_capitals_is_used(begin, tmp_path):
+    table = tmp_path / "holiday/ITEMS.CSV"
+    table.parent.mkdir()
+    table.write_text("id,image,text,labels\na,a.jpg,x,p;q\nb,b.jpg,y,p\n")
+    begin("a.jpg", "b.jpg")
+    assert not (tmp_path / "holiday/items.csv").exists()
+    found = params.read(PATH, Path("holiday.yaml"))
+    assert found.plugin("datasets", "holiday")["options"]["csv"] == "holiday/ITEMS.CSV"
+
+
 def test_files_that_a_csv_does_not_name_are_left_out(begin, tmp_path):
     table = tmp_path / "holiday/items.csv"
     table.parent.mkdir()

@@ -61,7 +61,7 @@ def table_there(folder: Path, place: Path, files: OwnFiles) -> Table | None:
 
 def is_own_csv(csv: Path) -> bool:
     """Return true if a file is a CSV that begins with names of columns that tables have."""
-    if csv.suffix != ".csv" or not csv.is_file():
+    if csv.suffix.lower() != ".csv" or not csv.is_file():
         return False
     with csv.open("rb") as stream:  # of any encoding; the names may be below `sep=;`
         begin = b"".join(stream.readline(1 << 16) for _ in range(2)).replace(b"\0", b"")

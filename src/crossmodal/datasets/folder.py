@@ -42,6 +42,7 @@ from crossmodal.io.progress import track
 from crossmodal.io.spreadsheets import Row
 from crossmodal.plugin import Language, Strict
 
+CSV = r"\.[cC][sS][vV]$"
 Part = Annotated[float, Field(gt=0, lt=1)]
 PARTED = "that are equal or nearly equal to items of another split"
 
@@ -51,9 +52,7 @@ class Folder(Dataset):
 
     class Options(Strict):
         csv: str | None = Field(
-            None,
-            pattern=r"\.csv$",
-            description="Path of the CSV, relative to the project's folder.",
+            None, pattern=CSV, description="Path of the CSV, relative to the project's folder."
         )
         source: str | None = Field(
             None,
@@ -93,7 +92,7 @@ class Folder(Dataset):
         )
         test_csv: str | None = Field(
             None,
-            pattern=r"\.csv$",
+            pattern=CSV,
             description="Path of another CSV, whose items are for testing; none of `csv` is then.",
         )
         licence: str = Field("the user's own", description="Terms of use.")

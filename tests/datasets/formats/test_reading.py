@@ -51,6 +51,16 @@ def test_each_format_gives_the_same_items(name, capsys):
     assert line.endswith(counts)
 
 
+@pytest.mark.parametrize(
+    ("name", "file"), [("hugging_face_csv", "metadata.csv"), ("karpathy", "dataset_own.json")]
+)
+def test_names_of_formats_may_be_in_capitals(name, file):
+    EVERY[name](Path("own"))
+    path = Path("own", file)
+    path.rename(path.with_name(file.upper()))
+    assert len(read_source(Path("own")).rows) == 2 * COUNT
+
+
 def whole(count=COUNT):
     return [member for n in range(count) for member in sample(n)]
 

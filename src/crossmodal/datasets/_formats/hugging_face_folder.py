@@ -13,11 +13,11 @@ NAMES = ("metadata.csv", "metadata.jsonl", "metadata.parquet")
 
 def metadata(files: list[Path]) -> list[Path]:
     """Return the files that name the pictures or sounds."""
-    return [file for file in files if file.name in NAMES and _names_files(file)]
+    return [file for file in files if file.name.lower() in NAMES and _names_files(file)]
 
 
 def _names_files(table: Path) -> bool:
-    if table.suffix == ".parquet":
+    if table.suffix.lower() == ".parquet":
         return True
     with table.open("rb") as stream:  # of UTF-16, too
         return b"file_name" in stream.readline(1 << 16).replace(b"\0", b"")

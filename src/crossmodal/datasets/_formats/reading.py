@@ -79,7 +79,8 @@ def _json(
     tables = [
         file
         for file in files
-        if file.suffix == ".json" and (len(files) == 1 or file.name.startswith(JSON_NAMES))
+        if file.suffix.lower() == ".json"
+        and (len(files) == 1 or file.name.lower().startswith(JSON_NAMES))
     ]
     contents = {table: _content(table) for table in tables}
     for kind, fits, records in JSON_KINDS:
