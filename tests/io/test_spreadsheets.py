@@ -57,6 +57,9 @@ def test_marks_and_line_ends_of_any_system_are_read(read, mark, end):
         ('id,text\na,b\nb,"c" d\n', ["row 3, line 3", "expected after"]),
         ("id,text\na,b\nb,Möwe\n".encode("latin-1"), ["line 3", "not UTF-8", "save it as"]),
         ("id,text\na,b\n".encode("utf-16") + b"\0", ["line 3", "not UTF-16"]),
+        ("id,text\na,b\n".encode("utf-32"), ["is UTF-32; save it as 'CSV UTF-8"]),
+        ("id,text\na,b\n".encode("utf-32-le"), ["is UTF-32; save it as"]),
+        ("id,text\na,b\n".encode("utf-32-be"), ["is UTF-32; save it as"]),
         (f"id,text\na,{'b' * 10_000_001}\n", ["row 2", "'text'", "10,000,001 characters, at most"]),
     ],
 )

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from crossmodal.errors import CrossmodalError
 
+SAVE = "save it as 'CSV UTF-8 (comma delimited)'"
 SEPARATORS = ",;\t|"
 SEPARATOR_LINE = re.compile(r"\"?sep=([^\"\r\n])\"?\1*(?:\r\n?|\n)", re.IGNORECASE)  # of Excel
 EXTRA_RETURNS = re.compile(r"\r{2,}\n")  # of text that was translated twice
@@ -35,15 +36,15 @@ def _decode(path: Path) -> str:
         content = path.read_bytes()
     except OSError as error:
         raise CrossmodalError(f"{path}: {error.strerror}; put your CSV there") from error
+    if b"\0\0" in content[:4]:  # of a mark, or beside a letter of ASCII
+        raise CrossmodalError(f"{path}: is UTF-32; {SAVE}")
     encoding = _encoding(content)
     try:
         return content.decode(encoding).removeprefix("\ufeff")  # Excel marks its files
     except UnicodeDecodeError as error:
         line = content[: error.start].decode(encoding).count("\n") + 1
-        raise CrossmodalError(
-            f"{path}: line {line} is not {encoding.upper()}; save it as 'CSV UTF-8 (comma "
-            "delimited)'"
-        ) from error
+        reason = f"line {line} is not {encoding.upper()}; {SAVE}"
+        raise CrossmodalError(f"{path}: {reason}") from error
 
 
 def _encoding(content: bytes) -> str:
