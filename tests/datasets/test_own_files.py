@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from crossmodal.datasets._own_files import OUTSIDE, files_of, items_of
+from crossmodal.datasets._own_files import OUTSIDE, UNREADABLE, files_of, items_of
 from crossmodal.errors import CrossmodalError
 
 
@@ -169,3 +169,35 @@ def test_a_text_in_another_encoding_is_named(look, tmp_path):
     (tmp_path / "a.txt").write_bytes("Käse".encode("latin-1"))
     with pytest.raises(CrossmodalError, match=r"a\.txt: is not UTF-8"):
         look()
+
+
+def with_unreadable_texts(folder):
+    """Write four pictures with texts, of which those of the second and one of the third fail."""
+    for name in "abcd":
+        (folder / f"dog {name}.jpg").touch()
+        (folder / f"dog {name}.txt").write_bytes(b"a dog" if name in "ac" else b"K\xe4se")
+    (folder / "dog c_1.txt").write_bytes(b"\0")
+    (folder / "dog d.txt").write_bytes(b"")
+
+
+def test_all_texts_that_cannot_be_read_are_named(look, tmp_path):
+    with_unreadable_texts(tmp_path)
+    with pytest.raises(CrossmodalError) as caught:
+        look()
+    assert str(caught.value).splitlines() == [
+        f"{tmp_path}/dog b.txt: is not UTF-8; save it so",
+        f"{tmp_path}/dog c_1.txt: is no text, but has NUL characters; save it as UTF-8",
+    ]
+
+
+def test_texts_that_cannot_be_read_are_left_out_where_asked(tmp_path):
+    with_unreadable_texts(tmp_path)
+    files = files_of(tmp_path)
+    items = items_of(tmp_path, files, skip_bad=True)
+    assert {item.id: item.text for item in items} == {
+        "dog a": ["a dog"],
+        "dog b": [],  # the words of its name are not what its text says
+        "dog c": ["a dog"],
+        "dog d": ["dog d"],
+    }
+    assert files.left_out == {UNREADABLE: [Path("dog b.txt"), Path("dog c_1.txt")]}

@@ -109,7 +109,7 @@ def _table(folder: Path, name: str, skip_bad: bool) -> tuple[Table, list[str]]:
         return table, table.malformed
     files = files_of(folder)
     place = folder if os.access(folder, os.W_OK) else Path(f"{name}_table")
-    table = table_there(folder, place, files) or new_table(folder, place, files)
+    table = table_there(folder, place, files) or new_table(folder, place, files, skip_bad)
     return table, listed(files.left_out)
 
 

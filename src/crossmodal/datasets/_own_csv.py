@@ -73,9 +73,9 @@ def _plain(name: str) -> str:
     return unicodedata.normalize("NFC", name).replace("\\", "/").removeprefix("./")
 
 
-def new_table(folder: Path, place: Path, files: OwnFiles) -> Table:
-    """Return the table of a folder's files."""
-    items = items_of(folder, files)
+def new_table(folder: Path, place: Path, files: OwnFiles, skip_bad: bool) -> Table:
+    """Return the table of a folder's files; `skip_bad` leaves texts out that cannot be read."""
+    items = items_of(folder, files, skip_bad)
     counts = {m: sum(m in item.has() for item in items) for m in MODALITIES}
     used = [m for m, count in counts.items() if count > len(items) / 2]
     chosen = [item for item in items if {*used} <= item.has()]

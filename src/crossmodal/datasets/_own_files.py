@@ -1,7 +1,7 @@
 """Items of a user's own files, for a CSV of the dataset `folder`."""
 
 import codecs
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain, zip_longest
 from pathlib import Path
@@ -12,10 +12,12 @@ from crossmodal.datasets._unread import listed, reason
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.folders import list_files
 from crossmodal.io.image_files import formats
+from crossmodal.io.spreadsheets import Findings, RowError
 from crossmodal.io.suffixes import PICTURES, SUFFIXES
 
 NOUNS = {"image": "pictures", "speech": "sound files", "text": "texts"}
 ABOUT = {"readme", "license", "licence", "copying", "notice", "credits", "changelog"}
+UNREADABLE = "texts that cannot be read; save them as UTF-8"
 OUTSIDE = "outside of the folders of splits; move them into one"
 
 
@@ -93,15 +95,20 @@ def _modality(path: Path) -> str:
     return next((m for m in NOUNS if suffix in SUFFIXES[m]), "")
 
 
-def items_of(folder: Path, files: OwnFiles) -> list[OwnItem]:
+def items_of(folder: Path, files: OwnFiles, skip_bad: bool = False) -> list[OwnItem]:
     """Return the items of a folder; what belongs to none is added to what is left out.
 
     Captions are the lines of an item's texts, or else the words of the file's name, or else its
-    label.
+    label; an item has none whose texts cannot be read.
+
+    Args:
+        folder: The folder.
+        files: What is in it.
+        skip_bad: Whether texts that cannot be read are left out.
 
     Raises:
         CrossmodalError: If there are neither pictures nor sound files, or texts or sound files of
-            which none belongs to an item.
+            which none belongs to an item, or that cannot be read.
     """
     main = next((m for m in ("image", "speech") if files.read[m]), None)
     if not main:
@@ -114,14 +121,17 @@ def items_of(folder: Path, files: OwnFiles) -> list[OwnItem]:
         outside = [path for path in paths if not place[path].split]
         files.left_out |= {f"{NOUNS[main]} {OUTSIDE}": outside} if outside else {}
         paths = [path for path in paths if place[path].split]
-    items = []
+    used = chain(*(texts.get(path, []) for path in paths))
+    read, items = _read_texts(folder, used, files, skip_bad), []
     for path in paths:
         item = OwnItem(named[path], label=place[path].label, split=place[path].split)
         spoken = [path] if main == "speech" else sounds.get(path, [])
         item.image = _field(path) if main == "image" else ""
         item.speech = [*map(_field, spoken)]
-        lines = [line for text in texts.get(path, []) for line in _lines(folder / text)]
-        name = words(path.stem) or words(item.label)
+        own = texts.get(path, [])
+        lines = [line for text in own for line in read.get(text, [])]
+        is_named = not own or any(text in read for text in own)
+        name = (words(path.stem) or words(item.label)) if is_named else ""
         item.text = [*dict.fromkeys(lines)] or ([name] if name else [])
         item.described = bool(lines)
         items.append(item)
@@ -154,14 +164,41 @@ def _field(path: Path) -> str:
     return f"./{name}" if name != name.strip() or ":" in name else name
 
 
+def _read_texts(
+    folder: Path, texts: Iterable[Path], files: OwnFiles, skip_bad: bool
+) -> dict[Path, list[str]]:
+    """Return the lines of each text that can be read; the others are left out.
+
+    Raises:
+        CrossmodalError: Naming them, unless they are to be skipped.
+    """
+    findings, lines = Findings(), {}
+    texts = [*dict.fromkeys(texts)]
+    for text in texts:
+        with findings.collect():
+            lines[text] = _lines(folder / text)
+    if not skip_bad:
+        findings.report()
+    if findings.errors:
+        files.left_out[UNREADABLE] = [text for text in texts if text not in lines]
+    return lines
+
+
 def _lines(path: Path) -> list[str]:
-    """Return the lines of a text file."""
-    content = path.read_bytes()
+    """Return the lines of a text file.
+
+    Raises:
+        RowError: If it cannot be read.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise RowError(path, 0, f": {error.strerror}; allow reading it") from error
     marked = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     try:
         text = content.decode("utf-16" if marked else "utf-8-sig")
     except ValueError as error:
-        raise CrossmodalError(f"{path}: is not UTF-8; save it so") from error
+        raise RowError(path, 0, ": is not UTF-8; save it so") from error
     if "\0" in text:
-        raise CrossmodalError(f"{path}: is no text, but has NUL characters; save it as UTF-8")
+        raise RowError(path, 0, ": is no text, but has NUL characters; save it as UTF-8")
     return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
