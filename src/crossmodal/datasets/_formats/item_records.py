@@ -1,9 +1,11 @@
 """Records of a format, and the rows of a CSV that would say the same."""
 
+import ast
 import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path, PurePosixPath
@@ -19,6 +21,9 @@ Keep = Callable[[bytes], Extent]  # stores bytes, for the time of a preparation
 
 MODALITIES = ("image", "text", "speech")
 SPOKEN = "raw", "text", "caption"  # keys of a caption that is an object
+JSON_LIST = re.compile(r'\s*\[\s*"')  # begins a list of texts
+PYTHON_TEXT = r"""(?:'(?:[^'\\]|\\[\\'"nrtxuU])*'|"(?:[^"\\]|\\[\\'"nrtxuU])*")"""
+PYTHON_LIST = re.compile(rf"\s*\[\s*{PYTHON_TEXT}(?:\s*,\s*{PYTHON_TEXT})*\s*\]\s*")
 # Karpathy's images of COCO's validation that others train on
 SPLIT_NAMES = SPLIT_OF | {"restval": "train"}
 
@@ -133,6 +138,9 @@ class Source:
             stated = id_of(values.get("id"))
         except ValueError as error:
             raise record.error(str(error)) from error
+        except RecursionError as error:
+            reason = "its lists are nested too deeply; give a text, or a list of them"
+            raise record.error(reason) from error
         image = self._file(record, values.get("image"))
         speech = self._file(record, values.get("speech"))
         if not stated:
@@ -210,7 +218,7 @@ def _whole(value: object) -> object:
 
 
 def captions(value: object) -> list[str]:
-    """Return the captions that a value holds: a text, a list of them, or such a list as JSON.
+    """Return the captions that a value holds: a text, a list of them, or such a list as a text.
 
     Raises:
         ValueError: If it holds something else, or what cannot be stored.
@@ -233,14 +241,16 @@ def captions(value: object) -> list[str]:
 
 
 def list_of_texts(cell: str) -> list[str]:
-    """Return the texts of a cell that holds a list of them as JSON; none of another cell."""
-    if not re.match(r'\s*\[\s*"', cell):
-        return []
-    try:
-        value = json.loads(cell)
-    except (ValueError, RecursionError):
-        return []
-    return value if isinstance(value, list) and all(isinstance(v, str) for v in value) else []
+    """Return the texts of a cell with a list of them, as JSON or pandas; none of another cell."""
+    for is_list, read in (
+        (JSON_LIST.match(cell), json.loads),
+        (PYTHON_LIST.fullmatch(cell), ast.literal_eval),
+    ):
+        with suppress(ValueError, SyntaxError, RecursionError):
+            value = read(cell.strip()) if is_list else None
+            if isinstance(value, list) and all(isinstance(v, str) for v in value):
+                return value
+    return []
 
 
 def labels_of(value: object) -> str:
