@@ -103,6 +103,15 @@ def test_a_view_may_be_texts_of_the_csv(begin):
     assert found.dataset_of("mine").language == "en"
 
 
+def test_languages_of_a_column_are_those_of_the_overlay(begin):
+    save({"id": IDS, "text": ["Ein Hund"] * COUNT, "language": ["no", "de"] * (COUNT // 2)})
+    begin()
+    assert written()[0].dataset_of("clip").languages == ["de", "no"]
+    save({"id": IDS, "language": ["zh_CN", *["de"] * (COUNT - 1)]})
+    with pytest.raises(CrossmodalError, match=r"ids\.csv: row 2, column 'language': 'zh_CN' is no"):
+        begin(name="mine")
+
+
 @pytest.mark.parametrize("ids", ["order", "ids.txt", "ids.npy", "name"])
 def test_ids_may_be_elsewhere(begin, ids):
     save()

@@ -174,7 +174,6 @@ def _overlay(
     encoded = "text" in columns[:2] and few and has_encoder()
     features = FEATURES | ({"text": "sentence_item"} if encoded else {})
     alone = "cca: {}" if encoded else "ridge: {}"
-    codes = ", ".join(map(as_key, languages))
     key, relevance = as_key(name), "labels" if any(";" in label for label in labels) else "category"
     further = "" if is_english else MULTILINGUAL.format(name=name)
     further += encoder_features(name, encoder) if encoder else ""
@@ -185,7 +184,7 @@ def _overlay(
         option=table.option,
         csv=quoted(table.csv.as_posix()),
         options=options,
-        language=codes if len(languages) == 1 else f"[{codes}]",
+        language=one_or_list(languages),
         features=f"features:\n{further}" if further else "",
         views=", ".join(f"{m}: {features[m]}" for m in columns[:2]),
         relevance=relevance,
@@ -200,6 +199,12 @@ def _overlay(
 def as_key(name: str) -> str:
     """Return a name as YAML has it, where 2024 is a number and `no` is false."""
     return name if yaml.safe_load(name) == name else quoted(name)
+
+
+def one_or_list(languages: list[str]) -> str:
+    """Return languages as YAML has them: one, or a list."""
+    names = ", ".join(map(as_key, languages))
+    return names if len(languages) == 1 else f"[{names}]"
 
 
 def quoted(text: str) -> str:

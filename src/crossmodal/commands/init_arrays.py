@@ -10,6 +10,7 @@ from crossmodal.commands.init import (
     check_name,
     default_name,
     keep_out_of_git,
+    one_or_list,
     quoted,
     refuse_another,
     to_run,
@@ -17,10 +18,10 @@ from crossmodal.commands.init import (
 from crossmodal.commands.own_rows import rows_on_vectors
 from crossmodal.config.overlays import read_files
 from crossmodal.datasets._own_csv import LEAST
-from crossmodal.datasets._own_table import COLUMNS, MODALITIES
+from crossmodal.datasets._own_table import COLUMNS, MODALITIES, check_languages
 from crossmodal.errors import CrossmodalError
 from crossmodal.features._array_rows import ORDER, Part
-from crossmodal.features._language import UNKNOWN, guess_language
+from crossmodal.features._language import guess_language
 from crossmodal.io.arrays import file_and_name, read_id_rows
 from crossmodal.io.files import write_csv, write_text
 
@@ -141,6 +142,7 @@ def _rows(ids: str, first: OwnArray) -> tuple[list[Row], list[str]]:
 def _table(csv: Path) -> tuple[list[Row], list[str]]:
     """Return rows of a CSV, and the columns that are left out."""
     rows = read_id_rows(csv, COLUMNS)
+    check_languages(rows)
     return [row.values for row in rows], [*rows[0].unread] if rows else []
 
 
@@ -192,12 +194,13 @@ def _overlay(
     in_one_space = {first, second} <= {*arrays} and len(widths) == 1
     labels = {row["labels"] for row in rows if row.get("labels")}
     texts = [row["text"] for row in rows if row.get("text")]
+    stated = sorted({row["language"] for row in rows if row.get("language")})
     return OVERLAY.format(
         command=command,
         key=as_key(name),
         csv=quoted(csv.as_posix()),
         root=root,
-        language=guess_language(texts) if texts else UNKNOWN,
+        language=one_or_list(stated or [guess_language(texts)]),
         features="".join(_feature(name, m, array) for m, array in arrays.items()),
         views=", ".join(f"{m}: {views[m]}" for m in (first, second)),
         relevance="labels" if any(";" in label for label in labels) else "category",

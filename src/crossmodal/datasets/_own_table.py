@@ -95,12 +95,22 @@ def named_rows(path: Path) -> list[Row]:
     Raises:
         CrossmodalError: If it cannot be read, or a language is none of BCP 47.
     """
-    rows, findings = read_rows(path, COLUMNS, RENAMED), Findings()
+    rows = read_rows(path, COLUMNS, RENAMED)
+    check_languages(rows)
+    return [each for row in rows for each in _rows_of(row)]
+
+
+def check_languages(rows: list[Row]) -> None:
+    """Check that the languages of rows are codes.
+
+    Raises:
+        CrossmodalError: With all that are none of BCP 47.
+    """
+    findings = Findings()
     for row in rows:
         with findings.collect():
             _check_language(row)
     findings.report()
-    return [each for row in rows for each in _rows_of(row)]
 
 
 def _check_language(row: Row) -> None:
