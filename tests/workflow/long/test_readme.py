@@ -5,19 +5,12 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
-import yaml
 from PIL import Image
 
-import crossmodal
-from crossmodal.commands.init import has_encoder
-from tests.project_params import CONTENT
-from tests.starts import COLOURS, write_holiday
+from tests.starts import COLOURS
 
 ROOT = Path(__file__).parents[3]
 
-HOLIDAY = re.compile(r"```yaml\n(datasets:\n  holiday:.*?)```", re.DOTALL)
-COMMANDS = re.compile(r"```sh\ncrossmodal (init holiday)\nsnakemake --cores 8 (.*)\n")
-LOADED = re.compile(r"`(crossmodal\.load\(.*?\))` embeds")
 EXAMPLE = re.compile(r"`(plugins/\S+\.py)`:\n\n```python\n(.*?)```", re.DOTALL)
 
 
@@ -60,34 +53,3 @@ def test_the_three_plug_ins_of_the_pages_work_as_they_stand(fresh, monkeypatch):
     rows = csv.DictReader(io.StringIO(fresh.read("results/tables/small.csv")))
     reproduced = {(r["row"], r["direction"], r["metric"]): r["reproduced"] for r in rows}
     assert float(reproduced["Centroids", "average", "mAP"]) > 0.9
-
-
-def test_your_own_data_work_as_the_readme_says(fresh, monkeypatch):
-    readme, page = (ROOT / "README.md").read_text(), (ROOT / "docs/extend.md").read_text()
-    (holiday,) = HOLIDAY.findall(page)
-    ((init, target),), (loaded,) = COMMANDS.findall(readme), LOADED.findall(readme)
-    write_holiday(fresh.folder)
-    fresh.write_params(CONTENT | {"seeds": 1})
-    fresh.record()
-    fresh.call("crossmodal", *init.split())
-    texts = "sentence_item" if has_encoder() else "bow_item"  # README's are without the extra
-    expected = yaml.safe_load(holiday.replace("bow_item", texts))
-    assert yaml.safe_load(fresh.read("holiday.yaml")) == expected
-    target = target.split()
-    fresh.run(*target)
-    assert "photos" not in fresh.call("git", "add", "--all", "--dry-run")
-    rows = list(csv.DictReader(io.StringIO(fresh.read("results/tables/holiday.csv"))))
-    reproduced = {(row["row"], row["direction"], row["metric"]): row["reproduced"] for row in rows}
-    assert 0 < float(reproduced["CCA", "average", "mAP"]) <= 1
-    Image.new("RGB", (32, 32)).save(fresh.folder / "new.jpg")
-    monkeypatch.chdir(fresh.folder)
-    model = eval(loaded, {"crossmodal": crossmodal})
-    images, texts = model.embed(images=["new.jpg"]), model.embed(texts=["a red ball"])
-    assert model.score(texts, images, direction=("text", "image")).shape == (1, 1)
-    assert "Nothing to be done" in fresh.run(*target)
-    Image.new("RGB", (32, 32)).save(fresh.folder / "holiday/photos/alps3.jpg")
-    assert "rule prepare:" in fresh.run(*target, "--dry-run")
-    (fresh.folder / "holiday/photos/alps3.jpg").unlink()
-    output = fresh.run(*target, fails=True)
-    where = "holiday/items.csv: row 4, column 'image': holiday/photos/alps3.jpg: No such file"
-    assert where in output
