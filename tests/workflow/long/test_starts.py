@@ -101,7 +101,7 @@ def test_the_model_is_loaded_as_the_readme_says(start, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("start", ["holiday"], indirect=True)
-def test_a_changed_picture_is_prepared_again_and_a_missing_one_named(start):
+def test_pictures_that_change_or_are_missing_are_noticed(start):
     Image.new("RGB", (32, 32)).save(start.project.folder / PICTURE)
     assert "rule prepare:" in start.project.run(*start.target, "--dry-run")
     (start.project.folder / PICTURE).unlink()
