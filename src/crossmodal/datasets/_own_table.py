@@ -11,7 +11,8 @@ from pydantic import TypeAdapter, ValidationError
 from crossmodal.data.prepared import SPLITS
 from crossmodal.data.writer import is_file_name
 from crossmodal.datasets._duplicates import Fingerprints
-from crossmodal.datasets._formats.item_records import MODALITIES, Source, list_of_texts
+from crossmodal.datasets._formats.item_records import MODALITIES, Source
+from crossmodal.datasets._formats.text_lists import list_of_texts
 from crossmodal.datasets._own_items import Items, remarks, stating, warn_of_labels
 from crossmodal.datasets._own_media import File, Media
 from crossmodal.errors import CrossmodalError

@@ -8,8 +8,8 @@ from crossmodal.datasets._formats.item_records import (
     Source,
     captions,
     labels_of,
-    list_of_texts,
 )
+from crossmodal.datasets._formats.text_lists import list_of_texts
 
 TEXTS = ["A dog, or two.", 'It\'s \\ "here" \n\t\x07ü🐕\u2028.']
 

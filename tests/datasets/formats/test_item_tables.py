@@ -87,7 +87,7 @@ def captions(dataset):
 PATHS = {
     "paths": lambda n: f"i{n}.png",
     "one path": lambda n: "image.png",
-    "absolute paths": lambda n: f"/home/me/i{n}.png",
+    "absolute paths": lambda n: f"/pictures/i{n}.png",
     "addresses": lambda n: f"https://example.org/i{n}.png",
     "none": lambda n: None,
 }

@@ -1,17 +1,15 @@
 """Records of a format, and the rows of a CSV that would say the same."""
 
-import ast
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path, PurePosixPath
 
 from crossmodal.data.prepared import SPLITS
 from crossmodal.data.writer import is_file_name, is_writable
+from crossmodal.datasets._formats.text_lists import list_of_texts
 from crossmodal.datasets._own_labels import SPLIT, SPLIT_OF
 from crossmodal.datasets._own_names import legal_id
 from crossmodal.io.extents import Extent
@@ -21,9 +19,6 @@ Keep = Callable[[bytes], Extent]  # stores bytes, for the time of a preparation
 
 MODALITIES = ("image", "text", "speech")
 SPOKEN = "raw", "text", "caption"  # keys of a caption that is an object
-JSON_LIST = re.compile(r'\s*\[\s*"')  # begins a list of texts
-PYTHON_TEXT = r"""(?:'(?:[^'\\]|\\[\\'"nrtxuU])*'|"(?:[^"\\]|\\[\\'"nrtxuU])*")"""
-PYTHON_LIST = re.compile(rf"\s*\[\s*{PYTHON_TEXT}(?:\s*,\s*{PYTHON_TEXT})*\s*\]\s*")
 # Karpathy's images of COCO's validation that others train on
 SPLIT_NAMES = SPLIT_OF | {"restval": "train"}
 
@@ -238,19 +233,6 @@ def captions(value: object) -> list[str]:
     if not is_writable(text):
         raise ValueError(f"the caption {text[:40]!r} cannot be stored")
     return [text] if text else []
-
-
-def list_of_texts(cell: str) -> list[str]:
-    """Return the texts of a cell with a list of them, as JSON or pandas; none of another cell."""
-    for is_list, read in (
-        (JSON_LIST.match(cell), json.loads),
-        (PYTHON_LIST.fullmatch(cell), ast.literal_eval),
-    ):
-        with suppress(ValueError, SyntaxError, RecursionError):
-            value = read(cell.strip()) if is_list else None
-            if isinstance(value, list) and all(isinstance(v, str) for v in value):
-                return value
-    return []
 
 
 def labels_of(value: object) -> str:
