@@ -29,8 +29,10 @@ VENV := .venv
 # uv is several times faster than pip, but pip may know an index that uv does not
 install = uv pip install $(verified) $(1) || pip install $(verified) $(1)
 verified := --quiet --no-deps --require-hashes
+# threads of two processes would wait for each other, many times as long as they compute
+PYTEST := OMP_NUM_THREADS=1 pytest
 # as many files of tests as processors at a time, in the order of tests/conftest.py
-PYTEST := OMP_NUM_THREADS=1 pytest --dist loadfile --no-loadscope-reorder --numprocesses
+PARALLEL := $(PYTEST) --dist loadfile --no-loadscope-reorder --numprocesses
 # skipped where the packages of pretrained encoders are absent
 ENCODERS := tests/features/test_new_items.py tests/*/test_clip.py tests/*/test_dual_encoder.py
 ENCODERS += tests/*/test_sentence_*.py tests/*/test_init_encoder.py
@@ -51,14 +53,14 @@ tables: $(VENV)/installed
 	cat results/tables/all.md
 
 test: $(VENV)/installed-dev
-	$(PYTEST) auto
+	$(PARALLEL) auto
 
 coverage: $(VENV)/installed-dev
-	$(PYTEST) auto --cov=crossmodal --cov-report=term:skip-covered --cov-fail-under=94
+	$(PARALLEL) auto --cov=crossmodal --cov-report=term:skip-covered --cov-fail-under=94
 
 # one more than processors, since a workflow often waits for one job
 test-workflow: $(VENV)/installed-dev
-	$(PYTEST) $$(($(CORES) + 1)) -m long
+	$(PARALLEL) $$(($(CORES) + 1)) -m long
 
 # each in an environment of its own, .venv-3.11 for example
 test-pythons:
@@ -79,7 +81,7 @@ test-lowest test-newest: $(VENV)/installed-dev
 	  > $(VENV)-$(RESOLUTION)/versions.txt
 	uv pip install --python $(VENV)-$(RESOLUTION) --editable '.[dev]' \
 	  --constraint $(VENV)-$(RESOLUTION)/versions.txt
-	PATH="$(abspath $(VENV)-$(RESOLUTION))/bin:$$PATH" $(PYTEST) auto
+	PATH="$(abspath $(VENV)-$(RESOLUTION))/bin:$$PATH" $(PARALLEL) auto
 
 # the features that tests marked `real` need, as their publisher has them
 mirror: $(VENV)/installed-dev
@@ -92,19 +94,19 @@ mirror: $(VENV)/installed-dev
 
 test-browser: $(VENV)/installed-dev
 	command -v chromium || command -v google-chrome || playwright install chromium
-	pytest -m browser
+	$(PYTEST) -m browser
 
 test-clouds: $(VENV)/installed-cluster
-	pytest tests/cluster/test_kubernetes.py tests/cluster/test_s3.py
+	$(PYTEST) tests/cluster/test_kubernetes.py tests/cluster/test_s3.py
 
 test-encoders: $(VENV)/installed-encoders
-	$(PYTEST) auto $(wildcard $(ENCODERS))
+	$(PARALLEL) auto $(wildcard $(ENCODERS))
 
 test-mteb: $(VENV)/installed-mteb
-	pytest tests/integrations
+	$(PYTEST) tests/integrations
 
 test-slurm: $(VENV)/installed-cluster
-	trap tests/cluster/stop_slurm.sh EXIT; tests/cluster/start_slurm.sh && pytest -m slurm
+	trap tests/cluster/stop_slurm.sh EXIT; tests/cluster/start_slurm.sh && $(PYTEST) -m slurm
 
 benchmarks: $(VENV)/installed-benchmarks
 	PYTHONPATH=. python benchmarks/all.py
