@@ -50,6 +50,7 @@ with reporting():
         content = read_files(CONFIGS)
         PARAMS = params.parse(config if ALONE else overlaid(content, config), params.CHECKED)
     if ALONE:
+        internals.spare_pandas()
         refuse_unknown(sys.argv[1:], PARAMS)  # Snakemake's own list of targets comes later
 for reason in dict.fromkeys(PARAMS.broken.values()):
     logger.warning(f"not usable: {reason}")

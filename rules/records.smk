@@ -5,7 +5,6 @@ import time
 from crossmodal.workflow import records, sharing
 from crossmodal.workflow.summary import summary
 from crossmodal.io.files import write_text
-from crossmodal.steps.tabulate_unfinished import tabulate_unfinished
 from snakemake.logging import logger
 
 STARTED = time.monotonic()
@@ -43,6 +42,9 @@ onsuccess:
 
 
 onerror:
+    # where it is needed, since its import is slow
+    from crossmodal.steps.tabulate_unfinished import tabulate_unfinished
+
     try:
         unfinished, failed = internals.due_jobs(workflow), internals.failed_jobs(workflow)
         for path in tabulate_unfinished(unfinished, failed):

@@ -1,11 +1,13 @@
 import inspect
 import re
+import sys
 from types import SimpleNamespace
 
 import pytest
 import snakemake.api as _  # noqa: F401  before snakemake.workflow, which imports it in a circle
 from snakemake.dag import DAG
 from snakemake.modules import WorkflowModifier
+from snakemake.persistence import PersistenceBase
 from snakemake.scheduling.job_scheduler import JobScheduler
 from snakemake.settings.enums import PersistenceBackend
 from snakemake.settings.types import (
@@ -34,7 +36,9 @@ NAMES = {
     WorkflowSettings: ("persistence_backend",),
     SchedulingSettings: ("max_jobs_per_timespan",),
     StorageSettings: ("default_storage_provider",),
+    PersistenceBase: ("_serialize_param_pandas", "_serialize_param_builtin"),
 }
+PANDAS = "_serialize_param_pandas"
 
 
 @pytest.mark.parametrize(("owner", "name"), [(o, n) for o, names in NAMES.items() for n in names])
@@ -52,6 +56,13 @@ def test_every_private_name_is_listed():
 
 def test_record_format_is_the_one_that_is_written():
     assert snakemake_internals.record_format() == 6
+
+
+def test_parameters_are_compared_without_pandas(monkeypatch):
+    monkeypatch.setattr(PersistenceBase, PANDAS, getattr(PersistenceBase, PANDAS))  # put back
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    snakemake_internals.spare_pandas()
+    assert getattr(PersistenceBase, PANDAS)(None, {"a": 1}) == "{'a': 1}"
 
 
 def test_records_in_a_database_are_refused():

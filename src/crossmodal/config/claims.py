@@ -9,7 +9,6 @@ from pydantic import Field, TypeAdapter
 
 from crossmodal.config.published_numbers import STARTS, Place, Published, published_numbers
 from crossmodal.errors import CrossmodalError
-from crossmodal.metrics.retrieval import RECALL_DEPTHS
 from crossmodal.plugin import Strict
 
 
@@ -106,6 +105,8 @@ def read_claims() -> tuple[Comparison | Starts, ...]:
 
 
 def _number(claim: Claim, place: Place, row: ReportedRow) -> float:
+    from crossmodal.metrics.retrieval import RECALL_DEPTHS  # SciPy, which a start need not wait for
+
     method, _, variant = row.row.removesuffix("]").partition("[")
     source = Published(
         paper=claim.paper, table=row.table, dataset=row.dataset, method=method, variant=variant

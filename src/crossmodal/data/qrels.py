@@ -9,15 +9,17 @@ of an item, that row.
 import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from crossmodal.data.prepared import Items
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import replacing, write_csv
 from crossmodal.io.spreadsheets import Findings, Row, read_rows
+
+if TYPE_CHECKING:  # what only checks params.yaml needs no SciPy, which takes long to import
+    from scipy.sparse import csr_array
 
 COLUMNS = ("query", "document", "grade")
 
@@ -96,7 +98,7 @@ class Grades(NamedTuple):
         asked: The queries of which something was judged, in order.
     """
 
-    matrix: sparse.csr_array
+    matrix: "csr_array"
     asked: np.ndarray
 
 
@@ -114,13 +116,15 @@ def grades_of(
         for query in sides[0].get(judgement.query, ())
         for document in sides[1].get(judgement.document, ())
     ]
+    from scipy.sparse import csr_array
+
     shape = len(queries.ids), len(documents.ids)
     queried, answers, grades = np.array(cells or np.zeros((0, 3))).T
     places = (queried * shape[1] + answers).astype(int)
     order = np.lexsort((-grades, places))
     first = order[np.unique(places[order], return_index=True)[1]]  # the best of each pair
     rows, columns = queried[first].astype(int), answers[first].astype(int)
-    matrix = sparse.csr_array((grades[first], (rows, columns)), shape=shape)
+    matrix = csr_array((grades[first], (rows, columns)), shape=shape)
     return Grades(matrix, np.unique(rows))
 
 
