@@ -302,6 +302,12 @@ def test_what_was_checked_is_not_imported_again(checked, monkeypatch):
     assert not again.uses_gpu("wiki_cca")
 
 
+def test_content_in_another_order_is_not_checked_again(checked, monkeypatch):
+    monkeypatch.setattr(params.plugins, "make", lambda *_: pytest.fail("made again"))
+    config = yaml.safe_load(VALID)
+    assert params.parse(dict(reversed(config.items())), checked)
+
+
 def test_initial_weights_are_known_of_each_experiment(tmp_path):
     config = yaml.safe_load(VALID)
     config["methods"]["vase"] = PARAMS.methods["vase"]

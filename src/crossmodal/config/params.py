@@ -270,8 +270,11 @@ def parse(config: dict[str, Any], checked: Path | None = None) -> Params:
 
 
 def _key(config: dict[str, Any]) -> str:
-    """Hash of the content, and of the source of this package and of plug-ins outside of it."""
-    hashed = hashlib.sha256(json.dumps(config, default=str).encode())
+    """Hash of the content, and of the source of this package and of plug-ins outside of it.
+
+    Snakemake has the sections of an overlay in another order.
+    """
+    hashed = hashlib.sha256(json.dumps(config, default=str, sort_keys=True).encode())
     own = Path(__file__).parents[1].rglob("*.py")
     for path in sorted({*own, *plugin_files.sources().values()}):
         hashed.update(path.read_bytes())
