@@ -44,7 +44,7 @@ PARAMS = {
     },
     "datasets": {
         "scenes": {
-            "train": 300,
+            "train": 220,  # with the others two chunks of an extraction
             "validation": 40,
             "test": 40,
             "image_size": 32,

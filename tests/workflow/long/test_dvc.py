@@ -41,13 +41,13 @@ def test_a_second_dvc_repro_does_nothing(finished):
 
 @pytest.fixture(scope="module")
 def narrow(finished, tmp_path_factory):
-    """A project whose branch `narrow` has another margin of SAM; not to be changed."""
+    """A project whose branch `narrow` has fewer dimensions of CCA; not to be changed."""
     project = copied(finished.folder, tmp_path_factory.mktemp("narrow") / "project")
-    before = times(project, "data", "features", "models/cca")
+    before = times(project, "data", "features", "models/sam")
     project.call("git", "checkout", "--quiet", "-b", "narrow")
-    set_option(project, "sam", "margin", 0.5)
+    set_option(project, "cca", "dims", 5)
     assert jobs_run(project.call(*REPRO)) == ONE_RUN
-    assert times(project, "data", "features", "models/cca") == before
+    assert times(project, "data", "features", "models/sam") == before
     project.record()
     return project
 
@@ -56,8 +56,8 @@ def test_changed_option_runs_alone_and_shows_in_dvc(narrow, tmp_path):
     assert narrow.jobs() == {}
     assert narrow.call("dvc", "params", "diff", "HEAD~1").split()[-4:-1] == [
         "params.yaml",
-        "methods.sam.margin",
-        "1.0",
+        "methods.cca.dims",
+        "10",
     ]
     shown = narrow.call("dvc", "metrics", "show", "--json")
     assert json.loads(shown)[""]["data"] == {
@@ -65,13 +65,13 @@ def test_changed_option_runs_alone_and_shows_in_dvc(narrow, tmp_path):
     }
     changed = json.loads(narrow.call("dvc", "metrics", "diff", "HEAD~1", "--json"))
     assert set(changed["results/metrics.json"]) == {
-        f"sam.{d}.mAP" for d in ("average", "image-to-text", "text-to-image")
+        f"cca.{d}.mAP" for d in ("average", "image-to-text", "text-to-image")
     }
     output = narrow.call("dvc", "plots", "diff", "HEAD~1", "--out", str(tmp_path / "plots"))
     assert "WARNING" not in output
     page = (tmp_path / "plots/index.html").read_text()
     for curve in ("learning", "precision_scope"):
-        assert page.count(f"results/curves/{curve}/sam.csv") > 0
+        assert page.count(f"results/curves/{curve}/cca.csv") > 0
 
 
 def test_two_branches_go_back_and_forth_without_a_job(narrow, tmp_path):
@@ -99,11 +99,11 @@ def test_an_experiment_runs_its_jobs_alone(project):
 
 def queue_status(project, *unwanted):
     """What DVC says of its queue, once it says none of these words."""
-    for _ in range(120):
+    for _ in range(40):
         status = project.call("dvc", "queue", "status")
         if not any(word in status for word in unwanted):
             return status
-        sleep(5)
+        sleep(15)  # DVC's start takes a second of the processor
     raise AssertionError(status)
 
 

@@ -8,17 +8,17 @@ from tests.workflow.project import ONE_RUN, jobs_run, metrics
 def test_links_into_the_cache_run_nothing_and_keep_it(project):
     # the two types by which an output is the cached file itself; all other tests have copies
     before = metrics(project)
-    model = project.folder / "models/sam/seed0/model.safetensors"
+    model = project.folder / "models/cca/seed0/model.safetensors"
     link(project, "hardlink")
     assert model.stat().st_nlink == 2
     assert project.jobs() == {}
-    set_margin(project, 0.5)
+    set_dims(project, 5)
     assert jobs_run(project.call("dvc", "repro")) == ONE_RUN
     assert damaged(project) == []
     link(project, "symlink")
     assert model.is_symlink()
     assert project.jobs() == {}
-    set_margin(project, 1.0)
+    set_dims(project, 10)
     assert jobs_run(project.run()) == ONE_RUN
     assert metrics(project) == before
     assert project.jobs() == {}
@@ -31,9 +31,9 @@ def link(project, kind):
     project.call("dvc", "checkout", "--relink")
 
 
-def set_margin(project, margin):
+def set_dims(project, dims):
     params = project.params()
-    params["methods"]["sam"]["margin"] = margin
+    params["methods"]["cca"]["dims"] = dims
     project.write_params(params)
 
 

@@ -16,10 +16,10 @@ def test_linked_output_folders_are_used_and_stay_links(project, tmp_path):
     assert project.call("git", "status", "--short") == ""
     assert project.jobs() == {}
     params = project.params()
-    params["methods"]["sam"]["margin"] = 0.5
+    params["methods"]["cca"]["dims"] = 5
     project.write_params(params)
     assert jobs_run(project.call("dvc", "repro")) == ONE_RUN
-    left = project.folder / "models/sam/seed0/.unfinished-1"
+    left = project.folder / "models/cca/seed0/.unfinished-1"
     left.mkdir()
     project.call("git", "checkout", "params.yaml", "dvc.lock")
     project.call("dvc", "checkout", "--force")
