@@ -24,8 +24,13 @@ def write(folder: Path, language: str, text: str) -> None:
     overlay.write_text(changed, encoding="utf-8")
 
 
-def run_all(folder: Path) -> dict[str, str]:
-    """Run the page in a folder, but the server; what each command printed."""
+def run_all(folder: Path, small: str = "") -> dict[str, str]:
+    """Run the page in a folder, but the server; what each command printed.
+
+    Args:
+        folder: Where it runs.
+        small: Lines that are added to the overlay once `init` has written it.
+    """
     printed = {}
     for language, text in blocks():
         if language in ("python", "yaml"):
@@ -36,4 +41,7 @@ def run_all(folder: Path) -> dict[str, str]:
                     command.split(), cwd=folder, check=True, stdout=subprocess.PIPE, text=True
                 )
                 printed[command] = made.stdout
+            if command.startswith("crossmodal init"):
+                with open(folder / "toys.yaml", "a", encoding="utf-8") as overlay:
+                    overlay.write(small)
     return printed

@@ -178,6 +178,8 @@ def jobs_of(methods: int, runs: int) -> dict[str, int]:
 
 
 ONE_RUN = jobs_of(methods=1, runs=1)
+FIT = {"train": 1, "embed": 1}  # of these, those of DVC's stage `train`
+REST = {rule: count for rule, count in ONE_RUN.items() if rule not in FIT}
 
 
 def new_project(folder: Path, **changes: Any) -> Project:

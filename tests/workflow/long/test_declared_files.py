@@ -11,7 +11,7 @@ from typing import NamedTuple
 import yaml
 
 from tests.workflow.long.test_elsewhere import call, own_config
-from tests.workflow.project import PARAMS, ROOT, PlainDumper
+from tests.workflow.project import ROOT, PlainDumper
 
 HOST = """
 configfile: "config.yaml"
@@ -32,8 +32,9 @@ STAGED = "staged"
 PREFIXES = {f"{name}/": f"{STAGED}/{name}/" for name in ("data", "features", "models")}
 PREFIXES |= {f"{name}/": f"{STAGED}/{name}/" for name in ("embeddings", "results")}
 TARGETS = ("results/tables/all.md", "results/tables/claims.md", "results/site/index.html")
+TARGETS += ("data/prepared/whole/items.csv",)
 NOT_RUN = {"download", "weights", "judge"}  # of published files, which the small data have not
-ANSWERS = "query,document\nscene00006,scene00012\n"  # of the test split
+ANSWERS = "query,document\nscene00007,scene00012\n"  # of the test split
 JOB = re.compile(r"^(?:local)?rule (\w+):\n((?:    .*\n)+)Shell command: (.*)$", re.MULTILINE)
 FIELD = re.compile(r"^    (input|output|log): (.*?)(?: \(check log .*)?$", re.MULTILINE)
 RULE = re.compile(r"^(?:use )?rule (?:\w+ as )?(\w+)(?: with)?:\n", re.MULTILINE)
@@ -84,15 +85,12 @@ def test_every_command_finds_what_its_rule_declares_alone(tmp_path):
     config = own_config()
     config["features"]["own_words"]["jobs"] = 2
     config["datasets"]["own"]["max_shard_size"] = "100kB"
-    config["datasets"]["other"] = config["datasets"]["own"] | {"max_shard_size": None}
-    config["experiments"]["other"] = config["experiments"]["own"] | {"dataset": "other"}
-    config["tables"]["other"] = PARAMS["tables"]["small"] | {"experiments": ["other"]}
+    config["datasets"]["whole"] = config["datasets"]["own"] | {"max_shard_size": None}
     config["tables"]["within"] = config["tables"]["own"] | {"retrieval": "intra-modal"}
-    config["tables"]["own"] |= {"readout": ["own", "posteriors"]}
-    judged = PARAMS["tables"]["small"] | {"experiments": ["own"], "relevance": ["answers.csv"]}
-    config["tables"]["judged"] = judged
-    config["tables"]["folds"] = PARAMS["tables"]["small"] | {"experiments": ["own"], "folds": 2}
-    config["suites"]["own"] = ["own", "other", "within", "judged", "folds"]
+    config["tables"]["folds"] = config["tables"]["own"] | {"folds": 2}
+    judged = {"readout": ["own", "posteriors"], "relevance": ["own", "answers.csv"]}
+    config["tables"]["own"] |= judged
+    config["suites"]["own"] = ["own", "within", "folds"]
     host = tmp_path / "host"
     host.mkdir()
     (host / "config.yaml").write_text(yaml.dump(config, Dumper=PlainDumper))

@@ -147,5 +147,6 @@ def check_colleague(licensed, where):
     assert colleague.jobs() == {}
     shutil.rmtree(where / "results")
     (where / "results").mkdir()
-    assert set(colleague.jobs()) >= {"train", "embed"}
-    assert not {"prepare", "extract"} & set(colleague.jobs())
+    due = colleague.jobs().keys()
+    assert due >= {"train", "embed"}
+    assert not {"prepare", "extract"} & due

@@ -6,7 +6,16 @@ from pathlib import Path
 import pytest
 from moto.server import ThreadedMotoServer
 
-from tests.workflow.project import ONE_RUN, Project, copied, jobs_of, jobs_run, metrics
+from tests.workflow.project import (
+    FIT,
+    ONE_RUN,
+    REST,
+    Project,
+    copied,
+    jobs_of,
+    jobs_run,
+    metrics,
+)
 
 # all results, and the scorecard of claims, which is due where it is not there
 BOTH = {**jobs_of(methods=2, runs=2), "claims": 1}
@@ -117,7 +126,7 @@ def test_branches_of_different_extractions_merge_as_documented(project):
         params = project.params()
         params["features"][feature][option] = value
         project.write_params(params)
-        assert jobs_run(project.run()) == {"extract": 1, **ONE_RUN}
+        assert jobs_run(project.run("trained")) == {"extract": 1, **FIT}
         project.call("dvc", "commit", "--force")
         project.record()
     assert "CONFLICT (content): Merge conflict in dvc.lock" in project.call(
@@ -151,14 +160,14 @@ def test_two_clones_share_one_cache_at_the_same_time(project, tmp_path):
         one.write_params(params)
     for one in clones:
         one.call("dvc", "checkout")
-    running = [one.start("dvc", "repro") for one in clones]
+    running = [one.start("dvc", "repro", "train") for one in clones]
     for process in running:
         output, _ = process.communicate(timeout=1200)
         assert process.returncode == 0, output
-        assert jobs_run(output) == ONE_RUN
-    first, second = (metrics(one)["results/runs/cca/seed0.json"] for one in clones)
-    assert first["test"] != second["test"]
-    assert [one.jobs() for one in clones] == [{}, {}]
+        assert jobs_run(output) == FIT
+    first, second = (one.folder / "models/cca/seed0/model.safetensors" for one in clones)
+    assert first.read_bytes() != second.read_bytes()
+    assert [one.jobs() for one in clones] == [REST, REST]
 
 
 @pytest.fixture

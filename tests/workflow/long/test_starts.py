@@ -50,7 +50,8 @@ def start(request, untouched, tmp_path_factory):
     text, write, _ = STARTS[request.param]
     project = copied(untouched.folder, tmp_path_factory.mktemp(request.param) / "project")
     write(project.folder)
-    project.write_params(CONTENT | {"seeds": 1})
+    methods = {name: CONTENT["methods"][name] | {"epochs": 3} for name in ("sam", "en")}
+    project.write_params(CONTENT | {"seeds": 1, "methods": CONTENT["methods"] | methods})
     project.record()
     outputs = {}
     for command, printed in steps(text):

@@ -7,13 +7,14 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
+SMALL = "seeds: 1\nmethods:\n  sam: {epochs: 5}\n"
 
 
 def test_the_commands_of_the_tutorial_run_as_printed(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "tools")
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
     monkeypatch.delenv("PYTHONPATH", raising=False)
-    printed = importlib.import_module("tutorial").run_all(tmp_path)
+    printed = importlib.import_module("tutorial").run_all(tmp_path, SMALL)
     first, *_, last = printed.values()
     assert not first
     assert "toys_firm" in last
