@@ -8,7 +8,6 @@ import numpy as np
 from crossmodal.data.prepared import Prepared
 from crossmodal.data.split import label_names
 from crossmodal.errors import CrossmodalError, unknown
-from crossmodal.models.embedding_file import read_embeddings
 from crossmodal.reporting.figures import Group, Points, draw_points
 from crossmodal.vectors import unit_rows
 from crossmodal.workflow.report_specs import Map
@@ -35,6 +34,8 @@ def draw_map(spec: Map, output: Path, inputs: list[Path]) -> Points:
     Raises:
         CrossmodalError: If an input is corrupt, or there is no such label.
     """
+    from crossmodal.models.embedding_file import read_embeddings  # slow, as is SciPy in it
+
     embeddings, items = inputs
     embedded = read_embeddings(embeddings)
     categories = label_names(Prepared(items.parent), spec.relevance, spec.classes)

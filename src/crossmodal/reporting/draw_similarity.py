@@ -1,13 +1,15 @@
 """Matrix of a run's scores: the first items of the test split, each against each."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from crossmodal.metrics.retrieval import Pool
-from crossmodal.models.embedding_file import read_embeddings
 from crossmodal.reporting.figures import Points, draw_matrix
 from crossmodal.workflow.report_specs import Similarity
+
+if TYPE_CHECKING:
+    from crossmodal.metrics.retrieval import Pool
 
 ITEMS = 100
 
@@ -26,6 +28,8 @@ def draw_similarity(spec: Similarity, output: Path, inputs: list[Path]) -> Point
     Raises:
         CrossmodalError: If the embedding file is corrupt.
     """
+    from crossmodal.models.embedding_file import read_embeddings  # slow, as is SciPy in it
+
     (embeddings,) = inputs
     embedded = read_embeddings(embeddings)
     (first, queries), (second, gallery) = embedded.splits["test"].items()
@@ -34,7 +38,7 @@ def draw_similarity(spec: Similarity, output: Path, inputs: list[Path]) -> Point
     return [*map(str, range(scores.shape[1]))], scores.tolist()
 
 
-def _first_rows(pool: Pool) -> np.ndarray:
+def _first_rows(pool: "Pool") -> np.ndarray:
     """Return the embedding of one row of each of the first items, in their order."""
     _, rows = np.unique(pool.items, return_index=True)
     return pool.embeddings[rows[:ITEMS]]
