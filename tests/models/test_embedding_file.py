@@ -58,7 +58,7 @@ def test_a_method_of_another_score_is_asked_for_it(run_toy, monkeypatch, earlier
     np.testing.assert_array_equal(scores, image @ text.T)
 
 
-class Bilinear(CCA, PairScorer):
+class Bilinear(PairScorer, CCA):
     """Scores by a matrix that it learnt, which no embedding has."""
 
     def scoring_state(self):
@@ -67,8 +67,8 @@ class Bilinear(CCA, PairScorer):
     def restore_scoring(self, state):
         self.matrix = state["matrix"]
 
-    def score(self, queries, gallery, direction):
-        return queries @ self.matrix @ gallery.T
+    def score_pairs(self, first, second):
+        return first @ self.matrix @ second.T
 
 
 def test_a_score_with_weights_of_its_own_finds_them(run_toy, monkeypatch, rng):

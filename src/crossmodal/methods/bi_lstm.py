@@ -25,7 +25,7 @@ from torch import nn
 
 from crossmodal.data.split import Split, View
 from crossmodal.device import device, to_device
-from crossmodal.learning.method import CAPTIONED, Direction
+from crossmodal.learning.method import CAPTIONED
 from crossmodal.learning.pair_scorer import PairScorer
 from crossmodal.learning.pair_selection import ValidationItems, pair_rsum
 from crossmodal.nn.bidirectional_captioner import BidirectionalCaptioner, Way
@@ -39,7 +39,7 @@ MOMENTUM = 0.9
 STEPS = 20  # by which the released loss multiplies the mean of a word
 
 
-class BiLSTM(GradientMethod[np.ndarray], PairScorer):
+class BiLSTM(PairScorer, GradientMethod[np.ndarray]):
     """A forward and a backward language model that see an image."""
 
     class Options(Strict):
@@ -138,17 +138,15 @@ class BiLSTM(GradientMethod[np.ndarray], PairScorer):
             offsets = every.logsumexp(0) - np.log(len(every))
         return [torch.cat([offsets[:, None].cpu(), torch.from_numpy(ids)], 1)[:, :, None]]
 
-    def score(self, queries: np.ndarray, gallery: np.ndarray, direction: Direction) -> np.ndarray:
-        """Return the normalised log-likelihoods (q, g)."""
-        swapped = direction[0] == "text"
-        images, captions = (gallery, queries) if swapped else (queries, gallery)
+    def score_pairs(self, images: np.ndarray, captions: np.ndarray) -> np.ndarray:
+        """Return the normalised log-likelihoods (n, m)."""
         offsets, ids = np.split(captions[:, :, 0], [1], axis=1)
         self.network.eval()
         with torch.inference_mode():
             scores = self._likelihood(to_device(images[:, 0]), ids).cpu().numpy() - offsets.T
         if self.options.normalisation == "words":
             scores = scores / np.maximum((~np.isnan(ids)).sum(1) - 1, 1)
-        return scores.T if swapped else scores
+        return scores
 
     def scoring_state(self) -> dict[str, np.ndarray]:
         """Return the weights of the network."""

@@ -21,7 +21,7 @@ from torch import nn
 
 from crossmodal.data.split import Split, View
 from crossmodal.device import device, to_device
-from crossmodal.learning.method import CAPTIONED, Direction
+from crossmodal.learning.method import CAPTIONED
 from crossmodal.learning.pair_scorer import PairScorer
 from crossmodal.learning.pair_selection import ValidationItems, pair_rsum
 from crossmodal.nn.captions import vocabulary_size
@@ -34,7 +34,7 @@ from crossmodal.plugin import Count, NotNegative, Positive, Strict
 from crossmodal.training.gradient import GradientMethod, shuffled_batches, vectors_in_parts
 
 
-class MCNN(GradientMethod[np.ndarray], PairScorer):
+class MCNN(PairScorer, GradientMethod[np.ndarray]):
     """Matching networks of several levels, whose scores are added."""
 
     class Options(Strict):
@@ -130,10 +130,8 @@ class MCNN(GradientMethod[np.ndarray], PairScorer):
         parts = vectors_in_parts(view)
         return (torch.stack([network.images(x) for network in self._in_order()], 1) for x in parts)
 
-    def score(self, queries: np.ndarray, gallery: np.ndarray, direction: Direction) -> np.ndarray:
-        """Return the summed scores (q, g) of the networks."""
-        swapped = direction[0] == "text"
-        images, captions = (gallery, queries) if swapped else (queries, gallery)
+    def score_pairs(self, images: np.ndarray, captions: np.ndarray) -> np.ndarray:
+        """Return the summed scores (n, m) of the networks."""
         self.network.eval()
         with torch.inference_mode():
             parts = to_device(images).unbind(1)
@@ -141,7 +139,7 @@ class MCNN(GradientMethod[np.ndarray], PairScorer):
             scores = total(
                 network.every_pair(part, captions[:, :, 0]) for network, part in networks
             )
-        return (scores.T if swapped else scores).cpu().numpy()
+        return scores.cpu().numpy()
 
     def scoring_state(self) -> dict[str, np.ndarray]:
         """Return the weights of the networks."""

@@ -25,7 +25,7 @@ from torch.nn.functional import pad
 from crossmodal.data.feature_file import Ragged
 from crossmodal.data.split import Split, View
 from crossmodal.device import device, to_device
-from crossmodal.learning.method import Direction, Takes
+from crossmodal.learning.method import Takes
 from crossmodal.learning.pair_scorer import PairScorer
 from crossmodal.learning.pair_selection import ValidationItems, pair_rsum
 from crossmodal.methods._regions import Kind, PairOptions, RegionMethod, RegionNetwork, Regions
@@ -48,7 +48,7 @@ ROWS = 512
 TAKES: Takes = {"image": ("maps",), "text": ("sequence",)}
 
 
-class SMLSTM(RegionMethod, PairScorer):
+class SMLSTM(PairScorer, RegionMethod):
     """A network that scores each pair by regions and words."""
 
     class Options(PairOptions):
@@ -138,13 +138,10 @@ class SMLSTM(RegionMethod, PairScorer):
             words = self.network.embed_captions(captions, rows)
             yield pad(words, (0, 0, 0, longest - words.shape[1]), value=torch.nan)
 
-    def score(self, queries: np.ndarray, gallery: np.ndarray, direction: Direction) -> np.ndarray:
-        """Return the network's scores (q, g)."""
-        swapped = direction[0] == "text"
-        images, captions = (gallery, queries) if swapped else (queries, gallery)
+    def score_pairs(self, images: np.ndarray, captions: np.ndarray) -> np.ndarray:
+        """Return the network's scores (n, m)."""
         regions, words = (Parts.of(torch.from_numpy(x)) for x in (images, captions))
-        scores = all_scores(self.scorer, regions, words)
-        return (scores.T if swapped else scores).cpu().numpy()
+        return all_scores(self.scorer, regions, words).cpu().numpy()
 
     def scoring_state(self) -> dict[str, np.ndarray]:
         """Return the weights of the network that scores."""
