@@ -35,6 +35,12 @@ def test_other_cells_that_begin_with_a_bracket_are_one_caption(cell, recwarn):
     assert not recwarn.list
 
 
+@pytest.mark.parametrize("cell", ["[]", " [ ] "])
+def test_an_empty_list_has_no_captions_and_no_labels(cell):
+    assert captions(cell) == []
+    assert labels_of(cell) == ""
+
+
 def test_labels_may_be_a_list_as_pandas_writes_it():
     assert labels_of("['dog', \"cat's\"]") == "dog;cat's"
 
