@@ -5,8 +5,6 @@ from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from scipy import special  # not `stats`, whose import takes longer than a scorecard
-
 from crossmodal.reporting.estimates import LEVEL, Difference
 
 HOLDS, FAILS, OPEN, NOT_RUN = "holds", "does not hold", "cannot be told", "not run"
@@ -56,18 +54,19 @@ def verdict_of_starts(started: int, runs: int, claimed: bool) -> Verdict:
     distance = started / runs - 0.5
     if not distance:
         return Verdict(OPEN, "no number of seeds would tell a half from a half")
+    from scipy import stats  # a start of Snakemake, which reads the claims, need not wait for it
+
     # the score interval of a share excludes a half from here on
-    number = math.floor((special.ndtri((1 - LEVEL) / 2) / (2 * distance)) ** 2) + 1
+    number = math.floor((stats.norm.isf((1 - LEVEL) / 2) / (2 * distance)) ** 2) + 1
     return Verdict(OPEN, f"about {number:,} seeds would tell")
 
 
 def share_interval(started: int, runs: int) -> tuple[float, float]:
     """Return the 95 % score interval (Wilson 1927) of the share of runs that start."""
-    share, z2 = started / runs, special.ndtri((1 - LEVEL) / 2) ** 2 / runs
-    centre, half = share + z2 / 2, math.sqrt(z2 * (share * (1 - share) + z2 / 4))
-    low = (centre - half) / (1 + z2) if started else 0.0
-    high = (centre + half) / (1 + z2) if started < runs else 1.0
-    return float(low), float(high)
+    from scipy import stats
+
+    interval = stats.binomtest(started, runs).proportion_ci(LEVEL, method="wilson")
+    return float(interval.low), float(interval.high)
 
 
 def _excludes_zero(interval: tuple[float, float]) -> bool:
