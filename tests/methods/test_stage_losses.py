@@ -89,7 +89,8 @@ def short(options, columns):
     """The options with a few passes over the pairs, one in the first stage of wide networks."""
     if "epochs" in options:
         return options | {"batch": min(options["batch"] // 2, 100), "epochs": 6}
-    steps = {name: 100 for name in options if name.endswith("steps")}
+    count = 50 if "classifier_steps" in options else 100  # classifiers need fewer
+    steps = {name: count for name in options if name.endswith("steps")}
     return options | steps | {"batch": 25, "pretraining_steps": 8 if columns > 1000 else 100}
 
 
