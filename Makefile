@@ -37,6 +37,8 @@ PARALLEL := $(PYTEST) --dist loadfile --no-loadscope-reorder --numprocesses
 ENCODERS := tests/features/test_new_items.py tests/*/test_clip.py tests/*/test_dual_encoder.py
 ENCODERS += tests/*/test_sentence_*.py tests/*/test_init_encoder.py
 ENCODERS += tests/*/test_speech_encoder.py tests/*/test_frame_encoder.py
+# files with tests marked `long`: no worker imports all the others
+LONG = tests/workflow/long $(shell grep --recursive --files-with-matches --include '*.py' mark.long tests)
 VERSIONS := 3.11 3.12 3.13 3.14
 export PATH := $(abspath $(VENV))/bin:$(PATH)
 export VIRTUAL_ENV := $(abspath $(VENV))
@@ -60,7 +62,7 @@ coverage: $(VENV)/installed-dev
 
 # one more than processors, since a workflow often waits for one job
 test-workflow: $(VENV)/installed-dev
-	$(PARALLEL) $$(($(CORES) + 1)) -m long
+	$(PARALLEL) $$(($(CORES) + 1)) -m long $(LONG)
 
 # each in an environment of its own, .venv-3.11 for example
 test-pythons:
