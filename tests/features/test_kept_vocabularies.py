@@ -4,6 +4,7 @@ import os
 import re
 import unicodedata
 from collections import Counter
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -45,10 +46,12 @@ def features_by_dataset():
 FEATURES = dict(sorted(features_by_dataset().items()))
 
 
+@cache
 def former_words(text):
     return re.findall(r"[a-z0-9]+(?:'[a-z]+)?", unicodedata.normalize("NFKC", text).lower())
 
 
+@cache
 def former_tokens(text):
     sentences = re.split(r"(?<=[.!?])\s+", unicodedata.normalize("NFKC", text).strip().lower())
     return [word for each in sentences for word in NLTKWordTokenizer().tokenize(each)]
