@@ -131,15 +131,20 @@ def test_folds_are_measured_where_shown(project):
     assert project.jobs() == {}
 
 
-def test_posteriors_and_qrels_are_measured_where_named(project):
+def test_class_posteriors_are_measured_where_shown(project):
     params = project.params()
-    columns = {"readout": ["own", "posteriors"], "relevance": ["own", "judged.csv"]}
-    params["tables"]["small"] |= columns
+    params["tables"]["small"]["readout"] = ["own", "posteriors"]
+    project.write_params(params)
+    assert project.jobs() == {"evaluate_posteriors": 3, "tabulate": 1, "merge": 1}
+
+
+def test_qrels_are_measured_where_named(project):
+    params = project.params()
+    params["tables"]["small"]["relevance"] = ["own", "judged.csv"]
     project.write_params(params)
     item = Prepared(project.folder / "data/prepared/scenes").split("test")[0].id
     (project.folder / "judged.csv").write_text(f"query,document\n{item},{item}\n")
-    measured = {"evaluate_posteriors": 3, "evaluate_qrels": 3}
-    assert project.jobs() == {**measured, "tabulate": 1, "merge": 1}
+    assert project.jobs() == {"evaluate_qrels": 3, "tabulate": 1, "merge": 1}
 
 
 def test_without_any_record_nothing_is_taken_for_up_to_date(project):

@@ -59,8 +59,6 @@ def test_the_wheel_runs_own_data_in_an_empty_folder(site, tmp_path):
     crossmodal = (sys.executable, "-m", "crossmodal")
     printed = call(folder, *crossmodal, "init", "holiday", site=site)
     assert "crossmodal run --cores 8 results/tables/holiday.md" in printed
-    overlay = folder / "holiday.yaml"
-    overlay.write_text(overlay.read_text().replace("sam: {}", ""))  # one method will do
     call(folder, *crossmodal, "run", "results/tables/holiday.md", "--cores", "2", site=site)
     assert "| CCA |" in (folder / "results/tables/holiday.md").read_text()
     code = {"Snakefile", "rules", "src", "params.yaml", "experiments", ".dvcignore"}
