@@ -12,8 +12,8 @@ from crossmodal.learning.method import Direction, Method
 class PairScorer(Method):
     """A method that scores by what it learnt, beyond the embeddings of both sides.
 
-    The scores of the last pairs are kept, so that the evaluation of both directions scores each
-    pair once.
+    The scores of the last pairs are kept: the evaluation of both directions scores each pair once
+    where one block holds all (see `crossmodal.metrics.blocks`), as of 1,000 images by 5,000 texts.
 
     Attributes:
         scores_on_gpu: Whether the evaluation of its runs uses a GPU.
@@ -34,9 +34,10 @@ class PairScorer(Method):
         for array in (*sides, *self.scoring_state().values()):
             digest.update(f"{array.dtype}{array.shape}".encode())
             digest.update(np.ascontiguousarray(array).data)
-        if digest.digest() != self._last[0]:
-            self._last = digest.digest(), self.score_pairs(*sides)
-        scores = self._last[1]
+        pairs, (last, scores) = digest.digest(), self._last
+        if pairs != last:
+            scores = self.score_pairs(*sides)
+            self._last = pairs, scores
         return scores.T if swapped else scores
 
     @abstractmethod
