@@ -5,27 +5,32 @@
 
 At the level of words layer 0 adds U u to what the rectifier gets, u = relu(V x + c) the image; at
 those of phrases layer 1 or 2, at that of the sentence the hidden layer. A position without any
-word under it is zero. Source: Ma et al., Multimodal convolutional neural networks for matching
-image and sentence, ICCV 2015.
+word under it is zero, so that layers read no more positions than the longest caption needs. Source:
+Ma et al., Multimodal convolutional neural networks for matching image and sentence, ICCV 2015.
 """
 
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 import torch
 from torch import nn
+from torch.nn.functional import pad
 
 from crossmodal.device import to_device
 from crossmodal.nn.mlp import linear
+from crossmodal.nn.onednn import Linear
 from crossmodal.nn.typed import ModulesInOrder
 
 Level = Literal["word", "short phrase", "long phrase", "sentence"]
 LEVELS: tuple[Level, ...] = ("word", "short phrase", "long phrase", "sentence")
 LONGEST = 30  # words of a caption; three layers leave two positions of them
-POSITIONS = 2
 WINDOW = 3
+POSITIONS = (28, 12, 4)  # after each convolution, of so many words
+LAST = 2
 WORD_RANGE = 0.1
 BLOCK_ELEMENTS = 2**23  # of the maps of pairs, held at once: about what caches hold
+CAPTIONS = 256  # of about the same length, scored at once
 
 Texts = tuple[torch.Tensor, torch.Tensor]  # what meets the image, and how many positions have words
 
@@ -61,11 +66,11 @@ class MatchingCNN(nn.Module):
         nn.init.uniform_(self.words.weight, -WORD_RANGE, WORD_RANGE)
         nn.init.zeros_(self.words.weight[0])
         sizes = [word_dims, *channels]
-        layers = [nn.Conv1d(*pair, WINDOW) for pair in zip(sizes, channels, strict=False)]
-        self.layers: ModulesInOrder[nn.Conv1d] = ModulesInOrder(layers)
+        layers = [Linear(WINDOW * width, maps) for width, maps in pairwise(sizes)]
+        self.layers: ModulesInOrder[Linear] = ModulesInOrder(layers)
         self.image = linear(width, image_dims)
         self.of_image = linear(image_dims, [*channels, hidden][self.meeting], bias=False)
-        self.hidden = linear(POSITIONS * channels[-1], hidden)
+        self.hidden = linear(LAST * channels[-1], hidden)
         self.dropout = nn.Dropout(dropout)
         self.output = linear(hidden, 1)
 
@@ -74,24 +79,33 @@ class MatchingCNN(nn.Module):
         return self.image(features).relu()
 
     def texts(self, captions: np.ndarray) -> Texts:
-        """Return what meets an image, (m, channels, t) or (m, hidden), of padded words (m, 30)."""
-        counts = to_device((~np.isnan(captions)).sum(1))
-        ids = to_device(np.nan_to_num(captions).astype(np.int64))
-        maps = self.words(ids).transpose(1, 2)
-        for layer in self.layers[: self.meeting]:
-            maps, counts = pool(layer(maps), counts)
+        """Return what meets an image, (m, t, channels) or (m, hidden), of padded words (m, 30)."""
+        lengths = (~np.isnan(captions)).sum(1)
+        counts = to_device(lengths)
+        ids = to_device(np.nan_to_num(captions[:, : lengths.max()]).astype(np.int64))
+        maps = self.words(ids)
+        for layer in range(self.meeting):
+            maps, counts = pool(self._convolve(layer, maps), counts)
         if self.meeting < len(self.layers):
-            return self.layers[self.meeting](maps), counts
-        return self.hidden(maps.flatten(1)), counts
+            return self._convolve(self.meeting, maps), counts
+        return self.hidden(_flat(maps)), counts
+
+    def _convolve(self, layer: int, maps: torch.Tensor) -> torch.Tensor:
+        """Return the positions that a layer makes of maps (m, t, c), which are zero behind t."""
+        length = maps.shape[1]
+        positions = min(length + length % 2, POSITIONS[layer])
+        maps = pad(maps, (0, 0, 0, positions + WINDOW - 1 - length))
+        windows = torch.cat([maps[:, start : start + positions] for start in range(WINDOW)], 2)
+        return self.layers[layer](windows.flatten(0, 1)).view(len(maps), positions, -1)
 
     def pairs(self, images: torch.Tensor, texts: Texts) -> torch.Tensor:
         """Return the scores (b,) of images u (b, image_dims) and captions, pair by pair."""
         (maps, counts), seen = texts, self.of_image(images)
         if self.meeting < len(self.layers):
-            maps, counts = pool(maps + seen[:, :, None], counts)
-            for layer in self.layers[self.meeting + 1 :]:
-                maps, counts = pool(layer(maps), counts)
-            hidden = self.hidden(maps.flatten(1))
+            maps, counts = pool(maps + seen[:, None], counts)
+            for layer in range(self.meeting + 1, len(self.layers)):
+                maps, counts = pool(self._convolve(layer, maps), counts)
+            hidden = self.hidden(_flat(maps))
         else:
             hidden = maps + seen
         return self.output(self.dropout(hidden.relu()))[:, 0]
@@ -103,15 +117,16 @@ class MatchingCNN(nn.Module):
             images: u (n, image_dims).
             captions: Padded words, (m, 30).
         """
-        size = max(1, BLOCK_ELEMENTS // (LONGEST * max(w.out_channels for w in self.layers)))
-        across = min(len(captions), size)
-        down = max(1, size // max(1, across))
-        columns = []
-        for start in range(0, len(captions), across):
-            maps, counts = self.texts(captions[start : start + across])
-            rows = [self._tile(part, (maps, counts)) for part in images.split(down)]
-            columns.append(torch.cat(rows))
-        return torch.cat(columns, 1)
+        widest = LONGEST * max(layer.out_features for layer in self.layers)
+        down = max(1, BLOCK_ELEMENTS // (widest * CAPTIONS))
+        order = np.argsort((~np.isnan(captions)).sum(1), kind="stable")
+        scores = images.new_zeros(len(images), len(captions))
+        for start in range(0, len(order), CAPTIONS):
+            rows = order[start : start + CAPTIONS]
+            texts = self.texts(captions[rows])
+            tiles = [self._tile(part, texts) for part in images.split(down)]
+            scores[:, to_device(rows)] = torch.cat(tiles)
+        return scores
 
     def _tile(self, images: torch.Tensor, texts: Texts) -> torch.Tensor:
         """Return the scores (n, m) of some images and captions."""
@@ -120,8 +135,13 @@ class MatchingCNN(nn.Module):
         return scores.view(len(images), -1)
 
 
+def _flat(maps: torch.Tensor) -> torch.Tensor:
+    """Return the last maps (m, t, c), zero behind t, as rows (m, 2 c)."""
+    return pad(maps, (0, 0, 0, LAST - maps.shape[1])).flatten(1)
+
+
 def pool(maps: torch.Tensor, counts: torch.Tensor) -> Texts:
-    """Rectify maps (m, c, t), and take the larger one of two neighbours, (m, c, t / 2).
+    """Take the larger one of two neighbours of maps (m, t, c), rectified, (m, t / 2, c).
 
     Args:
         maps: Before the rectifier; t is even.
@@ -130,6 +150,6 @@ def pool(maps: torch.Tensor, counts: torch.Tensor) -> Texts:
     Returns:
         The maps, and how many of their positions have a word under them.
     """
-    inside = torch.arange(maps.shape[2], device=maps.device) < counts[:, None]
-    maps = maps.relu() * inside[:, None]
-    return torch.maximum(maps[:, :, ::2], maps[:, :, 1::2]), (counts + 1) // 2
+    inside = torch.arange(maps.shape[1], device=maps.device) < counts[:, None]
+    maps = maps * inside[:, :, None]
+    return torch.maximum(maps[:, ::2], maps[:, 1::2]).relu(), (counts + 1) // 2
