@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import ClassVar
@@ -208,4 +209,31 @@ def test_a_lock_of_another_shape_is_refused(tmp_path, monkeypatch, md5):
     lock = {"stages": {"extract": {"outs": [{"path": "features", "md5": md5}]}}}
     (tmp_path / "dvc.lock").write_text(yaml.safe_dump(lock))
     with pytest.raises(CrossmodalError, match=r"dvc\.lock: not as DVC writes it"):
+        sharing.pull([])
+
+
+FEATURES = {"path": "features", "hash": "md5", "md5": "0" * 32 + ".dir", "size": 1, "nfiles": 1}
+
+
+@pytest.mark.parametrize(
+    "outs",
+    [
+        [{**FEATURES, "files": [{"relpath": "../plugins/x.py", "md5": "0" * 32}]}],
+        [{**FEATURES, "cloud": {}}],
+        [FEATURES, {**FEATURES, "md5": "1" * 32 + ".dir"}],
+    ],
+    ids=["files beside the listing", "versions of a cloud", "two listings"],
+)
+def test_a_lock_has_one_list_of_files_for_each_output(tmp_path, monkeypatch, outs):
+    monkeypatch.chdir(tmp_path)
+    lock = {"stages": {f"stage{i}": {"outs": [out]} for i, out in enumerate(outs)}}
+    (tmp_path / "dvc.lock").write_text(json.dumps(lock))
+    with pytest.raises(CrossmodalError, match=r"dvc\.lock: not as DVC writes it.*(files|cloud|two)"):
+        sharing.pull([])
+
+
+def test_a_deep_lock_is_refused_before_it_crashes(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "dvc.lock").write_text("stages: " + "[" * 100_000)
+    with pytest.raises(CrossmodalError, match=r"dvc\.lock: line 1: more than 50 brackets are open"):
         sharing.pull([])

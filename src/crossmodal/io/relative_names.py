@@ -9,6 +9,8 @@ from crossmodal.errors import CrossmodalError
 LONGEST, LONGEST_PART = 1024, 255  # bytes of a path, and of a part of it: no system takes more
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 DRIVE = re.compile(r"[A-Za-z]:")
+# of a repository, whose configuration names programs that `git status` in its folder runs
+GIT = re.compile(r"(?:.*/)?(?:\.git(?:/.*)?|HEAD)", re.IGNORECASE)
 
 
 def defect(name: object) -> str:
@@ -24,6 +26,8 @@ def defect(name: object) -> str:
         return "has a backslash or a drive"
     if parts[0].startswith("/") or ".." in parts:
         return "leads out of its folder"
+    if GIT.fullmatch("/".join(parts)):
+        return "is that of a repository of git"
     try:
         sizes = [len(os.fsencode(part)) for part in (name, *parts)]
     except UnicodeEncodeError:

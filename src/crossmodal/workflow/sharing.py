@@ -4,13 +4,13 @@ import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePath
-from typing import Annotated
+from typing import Annotated, Literal
 
-import yaml
 from pathspec import GitIgnoreSpec
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field, model_validator
 
 from crossmodal.config.params import Params
+from crossmodal.config.yaml_text import read_yaml
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import UNFINISHED
 from crossmodal.io.relative_names import defect
@@ -46,11 +46,17 @@ def _checked(name: str) -> str:
     return name
 
 
-class Output(BaseModel):
-    """An output folder in dvc.lock, and the hash of the listing of its files; never code."""
+class Output(BaseModel, extra="forbid"):
+    """An output folder in dvc.lock, and the hash of the listing of its files; never code.
+
+    It has no other keys: DVC would write the files that `files` names, whatever the listing says.
+    """
 
     path: Annotated[str, AfterValidator(_checked)]
+    hash: Literal["md5"] = "md5"
     md5: str = Field(pattern=LISTING)
+    size: int = 0
+    nfiles: int = 0
 
 
 class Stage(BaseModel):
@@ -63,6 +69,13 @@ class Lock(BaseModel):
     """Content of dvc.lock, as far as it is read."""
 
     stages: dict[str, Stage]
+
+    @model_validator(mode="after")
+    def _check_paths(self) -> "Lock":
+        paths = [out.path for stage in self.stages.values() for out in stage.outs]
+        if twice := {path for path in paths if paths.count(path) > 1}:  # DVC may pull the other
+            raise ValueError(f"{', '.join(sorted(twice))}: an output of two stages")
+        return self
 
 
 def ignored(params: Params, before: str = "") -> str:
@@ -175,14 +188,14 @@ def _locked() -> dict[str, str]:
     """Hash of the listing of each output folder in dvc.lock."""
     if marks := conflict():
         raise CrossmodalError(marks)
-    try:
-        lock = Lock.model_validate(yaml.load(LOCK.read_text(encoding="utf-8"), yaml.CSafeLoader))
-    except OSError as error:
+    if not LOCK.exists():
         raise CrossmodalError(
-            f"{LOCK}: {error.strerror}; whoever made the artefacts runs `dvc repro` and "
-            "`dvc push`, and commits dvc.lock"
-        ) from error
-    except (yaml.YAMLError, ValueError) as error:
+            f"{LOCK}: No such file; whoever made the artefacts runs `dvc repro` and `dvc push`, "
+            "and commits dvc.lock"
+        )
+    try:
+        lock = Lock.model_validate(read_yaml(LOCK))
+    except ValueError as error:
         reason = " ".join(str(error).split())
         raise CrossmodalError(
             f"{LOCK}: not as DVC writes it ({reason}); check it out again, or run `dvc repro`"
