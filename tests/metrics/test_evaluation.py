@@ -112,6 +112,13 @@ def test_ties_count_as_the_mean_of_all_their_orders():
             assert np.concatenate(found) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("kind", [bool, np.uint8, np.int8])
+def test_scores_of_any_type_of_numbers_rank_alike(rng, kind):
+    scores, grades = rng.integers(-128, 128, (6, 9)).astype(kind), rng.integers(0, 3, (6, 9))
+    found = [evaluate(of, relevance=grades).metrics for of in (scores, scores.astype(float))]
+    assert found[0] == pytest.approx(found[1])
+
+
 def test_map_at_r_is_that_of_the_example_of_its_authors():
     # Musgrave et al. 2020: ten relevant, those at ranks 1 and 10 retrieved among the first ten
     scores = np.arange(30, 0, -1.0)[None]

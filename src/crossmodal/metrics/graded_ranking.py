@@ -67,11 +67,11 @@ def _ndcg(depth: int, scores: np.ndarray, grades: np.ndarray) -> float:
     if best <= 0:
         return 0.0
     read = np.flatnonzero(scores >= np.partition(scores, cut)[cut])
-    ordered = read[np.argsort(-scores[read])]
-    _, starts, counts = np.unique(-scores[ordered], return_index=True, return_counts=True)
+    # ascending, since minus a score is none where scores are whole numbers without a sign
+    _, ties, counts = np.unique(scores[read], return_inverse=True, return_counts=True)
     # at each rank of a tie the mean grade of those tied
-    means = np.add.reduceat(grades[ordered].astype(float), starts) / counts
-    return float(np.repeat(means, counts)[:depth] @ discounts / best)
+    means = np.bincount(ties, grades[read]) / counts
+    return float(np.repeat(means[::-1], counts[::-1])[:depth] @ discounts / best)
 
 
 def _reciprocal(better: int, tied: int, relevant: int) -> float:
