@@ -39,3 +39,11 @@ def test_resampling_of_many_items_goes_by_blocks(rng, monkeypatch):
     drawn = resampled_means({"a": np.arange(30)}, {"a": rng.random((30, 2))}, draws=100)["a"]
     assert drawn.shape == (100, 2)
     assert len(np.unique(drawn[:, 0])) == 100
+
+
+def test_a_draw_without_a_query_has_no_mean():
+    sets = {"all": np.arange(4), "judged": np.array([2])}
+    drawn = resampled_means(sets, {name: of[:, None] * 1.0 for name, of in sets.items()})
+    assert set(drawn["judged"][:, 0]) == {2}
+    # the other three items alone are drawn with probability (3 / 4) ** 4
+    assert len(drawn["all"]) == len(drawn["judged"]) == pytest.approx(2000 * 0.684, rel=0.05)

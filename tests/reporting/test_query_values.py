@@ -74,3 +74,8 @@ def test_query_values_cut_short_are_refused(run_toy):
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(CrossmodalError, match=r"seed0\.npz: corrupt.*delete it"):
         read_query_values(path)
+
+
+def test_ranks_without_end_have_no_mean():
+    values = {"rank": np.array([1, np.inf]), "RR": np.array([1.0, 0])}
+    assert {*QueryValues(np.array(["a", "b"]), np.arange(2), values).metrics()} == {"MRR"}

@@ -128,6 +128,11 @@ def test_one_seed_has_no_spread():
     assert (cell.spread, cell.show_reproduced()) == (None, "0.500")
 
 
+def test_ranks_without_end_have_no_spread():
+    cell = Cell("MedR", None, [np.inf, np.inf])
+    assert (cell.spread, cell.show_reproduced()) == (None, "inf")
+
+
 def test_missing_run_is_empty_and_never_published():
     cell = Cell("mAP", 0.4, [])
     assert (cell.reproduced, cell.spread, cell.difference) == (None, None, None)

@@ -32,7 +32,7 @@ def resampled_means(
         seed: Draws the items.
 
     Returns:
-        By set of queries, (draws, c).
+        By set of queries, (draws, c); fewer where no query of some set is of the drawn items.
     """
     own = np.unique(np.concatenate([*items.values()]))
     sums, counts = {}, {}
@@ -45,7 +45,8 @@ def resampled_means(
     totals = np.vstack([drawn @ joined for drawn in _drawn(len(own), draws, seed)])
     edges = np.cumsum([part.shape[1] for part in sums.values()])
     *parts, divisors = np.split(totals, edges, axis=1)
-    return {name: parts[i] / divisors[:, i, None] for i, name in enumerate(items)}
+    asked = divisors.all(axis=1)  # of no query there is no mean
+    return {name: parts[i][asked] / divisors[asked, i, None] for i, name in enumerate(items)}
 
 
 def _drawn(items: int, draws: int, seed: int) -> Iterator[np.ndarray]:

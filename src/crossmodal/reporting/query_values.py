@@ -46,7 +46,8 @@ class QueryValues:
         means = {f"m{name}": self.values[name] for name in PRECISIONS if name in self.values}
         means |= {name: 100 * self.values[name] for name in RECALLS if name in self.values}
         means |= {metric: self.values[n] for n, metric in JUDGED.items() if n in self.values}
-        return means | ({"MeanR": self.values[RANK]} if RANK in self.values else {})
+        ranks = self.values.get(RANK, np.array(np.inf))  # inf without a relevant document
+        return means | ({"MeanR": ranks} if np.isfinite(ranks).all() else {})
 
 
 def write_query_values(path: Path, directions: Mapping[str, QueryValues]) -> None:

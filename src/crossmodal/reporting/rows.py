@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress
+from math import isfinite
 from statistics import mean, stdev
 from types import MappingProxyType
 
@@ -79,8 +80,9 @@ class Cell:
 
     @property
     def spread(self) -> float | None:
-        """Sample standard deviation over the seeds."""
-        return stdev(self.values) if len(self.values) > 1 else None
+        """Sample standard deviation over the seeds; None of ranks without end."""
+        several = len(self.values) > 1 and all(map(isfinite, self.values))
+        return stdev(self.values) if several else None
 
     @property
     def difference(self) -> float | None:
