@@ -86,3 +86,17 @@ def test_runs_without_a_shared_seed_are_refused(tmp_path, monkeypatch):
         write_run(tmp_path / f"results/runs/{name}.npz", [1] * 8)
     with pytest.raises(CrossmodalError, match="one and two share no seed"):
         compare("one", "two")
+
+
+def test_p_is_of_the_seeds_that_the_difference_is_of(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, hit in (("one/seed0", [1] * 8), ("one/seed1", [0] * 8), ("two/seed0", [1] * 8)):
+        write_run(tmp_path / f"results/runs/{name}.npz", hit)
+    line = compare("one", "two").numbers[0]
+    assert (line.first, line.difference, line.p) == (50, 0, 1)
+
+
+def test_evaluations_of_other_items_are_refused():
+    one, two = (crossmodal.evaluate(np.eye(4), items=items) for items in ([0, 0, 1, 1], None))
+    with pytest.raises(CrossmodalError, match="have other test queries"):
+        compare(one, two)

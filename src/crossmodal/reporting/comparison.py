@@ -12,7 +12,7 @@ from crossmodal.config.published_numbers import Place
 from crossmodal.config.workflow_files import params_file
 from crossmodal.errors import CrossmodalError
 from crossmodal.metrics.evaluation import Evaluation
-from crossmodal.reporting.estimates import Estimate, difference
+from crossmodal.reporting.estimates import Estimate, difference, shared_seeds
 from crossmodal.reporting.flips import Flips, Seeds, find_flips
 from crossmodal.reporting.item_draws import item_draws, of_both
 from crossmodal.reporting.query_values import SUFFIX, QueryValues, read_query_values
@@ -35,7 +35,7 @@ class Line:
         difference: First minus second, on the seeds that both have.
         low: Lower end of its 95 % interval, over test items and seeds.
         high: Upper end.
-        p: Two-sided p of a paired permutation test over test items.
+        p: Two-sided p of a paired permutation test of this difference over test items.
     """
 
     direction: str
@@ -144,7 +144,9 @@ def _check(names: Sequence[str], runs: Sequence[Seeds]) -> None:
     first, *others = (values for seeds in runs for values in seeds.values())
     for values in others:
         same = values.keys() == first.keys() and all(
-            np.array_equal(values[d].ids, first[d].ids) for d in first
+            np.array_equal(values[d].ids, first[d].ids)
+            and np.array_equal(values[d].items, first[d].items)
+            for d in first
         )
         if not same:
             raise CrossmodalError(
@@ -157,16 +159,16 @@ def _lines(names: Sequence[str], runs: Sequence[Seeds], params: Params | None) -
     """Return each number of both runs, and of both directions together."""
     keys = {(i, seed): values for i, seeds in enumerate(runs) for seed, values in seeds.items()}
     drawn = item_draws(keys)
-    by_run = {key: _shares(values) for key, values in keys.items()}
-    shares = [_mean([by_run[i, seed] for seed in seeds]) for i, seeds in enumerate(runs)]
+    shares = {key: _shares(values) for key, values in keys.items()}
+    own, other = (shares[i, next(iter(seeds))] for i, seeds in enumerate(runs))
     fixed = [_deterministic(params, name) for name in names]
     if not any(fixed) and not runs[0].keys() & runs[1].keys():
         raise CrossmodalError(f"{' and '.join(names)} share no seed; run both with the same ones")
     lines = []
-    for place in [place for place in shares[0] if place in shares[1]]:
+    for place in [place for place in own if place in other]:
         both = [
             Estimate(
-                {seed: by_run[i, seed][place].sum() for seed in seeds},
+                {seed: shares[i, seed][place].sum() for seed in seeds},
                 {seed: drawn[i, seed][place] for seed in seeds},
                 fixed[i],
             )
@@ -175,7 +177,9 @@ def _lines(names: Sequence[str], runs: Sequence[Seeds], params: Params | None) -
         measured = difference(*both)
         low, high = measured.interval() or (measured.value, measured.value)
         first, second = (float(np.mean([*estimate.by_seed.values()])) for estimate in both)
-        p = _permuted(shares[0][place] - shares[1][place])
+        pairs = zip(*shared_seeds(*both), strict=True)
+        shifts = [shares[0, a][place] - shares[1, b][place] for a, b in pairs]
+        p = _permuted(np.mean(shifts, axis=0))
         lines.append(Line(*place, first, second, float(measured.value), low, high, p))
     return lines
 
@@ -207,10 +211,6 @@ def _shares(directions: dict[str, QueryValues]) -> dict[Place, np.ndarray]:
         for metric, values in q.metrics().items()
     }
     return shares | of_both(shares, [*directions])
-
-
-def _mean(parts: list[dict[Place, np.ndarray]]) -> dict[Place, np.ndarray]:
-    return {place: np.mean([part[place] for part in parts], axis=0) for place in parts[0]}
 
 
 def _permuted(shares: np.ndarray) -> float:

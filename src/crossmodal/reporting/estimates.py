@@ -83,7 +83,7 @@ def difference(first: Estimate, second: Estimate) -> Difference:
         first: An estimate.
         second: Another one on the same test items.
     """
-    own, other = _shared(first, second)
+    own, other = shared_seeds(first, second)
     values = [first.by_seed[a] - second.by_seed[b] for a, b in zip(own, other, strict=True)]
     spread = stdev(values) / math.sqrt(len(values)) if len(values) > 1 else None
     free = not (first.deterministic and second.deterministic)
@@ -96,11 +96,11 @@ def difference(first: Estimate, second: Estimate) -> Difference:
 
 def comparable(first: Estimate, second: Estimate) -> bool:
     """Return whether both have draws of the same test items, on a shared seed."""
-    return bool(first.draws and second.draws and _shared(first, second)[0])
+    return bool(first.draws and second.draws and shared_seeds(first, second)[0])
 
 
-def _shared(first: Estimate, second: Estimate) -> tuple[list[int], list[int]]:
-    """Return the seeds of both that belong together."""
+def shared_seeds(first: Estimate, second: Estimate) -> tuple[list[int], list[int]]:
+    """Return the seeds of both that belong together, in pairs; see `difference`."""
     if first.deterministic or second.deterministic:
         one, many = sorted((first, second), key=lambda e: not e.deterministic)
         seeds = [*many.by_seed]
