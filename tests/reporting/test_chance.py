@@ -54,3 +54,8 @@ def test_each_dataset_is_told_once():
     runs = [make_run(), make_run(), make_run()]
     assert len(told(["R@10"], runs)) == 1
     assert len(told(["R@10"], runs, datasets=("toy", "other"))) == 2
+
+
+def test_chance_of_a_test_is_told_once_whatever_its_error():
+    told_once = told(["R@10"], [make_run(), make_run(**{"R@10": 1.3})])
+    assert told_once == told(["R@10"], [make_run()])

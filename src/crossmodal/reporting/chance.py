@@ -1,9 +1,12 @@
 """Sentences on the number of test items of a table, and on the level of chance."""
 
+import re
+
 from crossmodal.config.experiment import Experiment
 from crossmodal.config.table import OWN, Table
 from crossmodal.reporting.run_metrics import RunMetrics, Runs
 
+ERROR = re.compile(r" ± [\d.]+")
 FEW = 100  # test items, below which a table warns
 SHOWN = ("mAP", "R@10")  # metrics, where the table has them
 DECIMALS = {"mAP": 3, "R@": 1}
@@ -18,12 +21,13 @@ def chance(table: Table, experiments: dict[str, Experiment], runs: Runs) -> list
         runs: Metrics of each experiment's seeds, from `evaluate` or `evaluate_intra_modal`; an
             experiment without any has no paragraph.
     """
-    sentences = (
-        _sentence(table, experiments[name].dataset, run)
-        for name in table.experiments
-        for run in runs.get(name, [])[:1]
-    )
-    return list(dict.fromkeys(sentences))
+    sentences: dict[str, str] = {}
+    for name in table.experiments:
+        for run in runs.get(name, [])[:1]:
+            sentence = _sentence(table, experiments[name].dataset, run)
+            # runs of earlier code have sampled errors of the same chance
+            sentences.setdefault(ERROR.sub("", sentence), sentence)
+    return [*sentences.values()]
 
 
 def _sentence(table: Table, dataset: str, run: RunMetrics) -> str:

@@ -17,7 +17,7 @@ LOWER_IS_BETTER = {"MedR", "MeanR", STEPS, TIME, MEMORY}
 LEGEND = (
     "±: standard deviation over seeds; in parentheses: standard error over test items. Bold: not "
     "told apart from the best of its column by a paired bootstrap over test items, at 95 %, "
-    "Holm-corrected; of MedR, the best."
+    "Holm-corrected; where one of both has no such error, as of MedR, the best alone, untested."
 )
 COLUMNS = [
     "table",
