@@ -228,7 +228,9 @@ def test_a_lock_has_one_list_of_files_for_each_output(tmp_path, monkeypatch, out
     monkeypatch.chdir(tmp_path)
     lock = {"stages": {f"stage{i}": {"outs": [out]} for i, out in enumerate(outs)}}
     (tmp_path / "dvc.lock").write_text(json.dumps(lock))
-    with pytest.raises(CrossmodalError, match=r"dvc\.lock: not as DVC writes it.*(files|cloud|two)"):
+    with pytest.raises(
+        CrossmodalError, match=r"dvc\.lock: not as DVC writes it.*(files|cloud|two)"
+    ):
         sharing.pull([])
 
 
