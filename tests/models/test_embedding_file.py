@@ -151,6 +151,18 @@ def test_rows_without_ids_are_not_searched(run_toy, name):
         read_embedded_rows(path, "test", "image")
 
 
+@pytest.mark.parametrize("name", ["ids", "items", "labels", "embeddings"])
+def test_entries_of_any_length_are_not_read(run_toy, name):
+    path = run_toy().embeddings
+    with h5py.File(path, "r+") as file:
+        shape = file[f"test/image/{name}"].shape
+        del file[f"test/image/{name}"]
+        kind = h5py.string_dtype() if name == "ids" else h5py.vlen_dtype(float)
+        file.create_dataset(f"test/image/{name}", shape, kind)
+    with pytest.raises(CrossmodalError, match=f"image/{name} has entries of different lengths"):
+        read_embeddings(path)
+
+
 def test_two_modalities_that_differ_are_needed(run_toy):
     path = run_toy().embeddings
     with h5py.File(path, "r+") as file:

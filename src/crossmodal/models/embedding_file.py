@@ -153,7 +153,7 @@ def read_embeddings(path: Path) -> Embedded:
         _check_widths(splits, scored == "cosine")
         ids = {m: _read_ids(file, f"test/{m}") for m in modalities}
         names = file.get(SCORING, ())
-        scoring = {name: hdf5.part(file, f"{SCORING}/{name}")[()] for name in names}
+        scoring = {name: _part(file, f"{SCORING}/{name}")[()] for name in names}
         return Embedded(facts, splits, ids, scored == "cosine", scoring)
 
 
@@ -178,13 +178,21 @@ def read_embedded_rows(path: Path, split: str, modality: str) -> tuple[list[str]
         return _read_ids(file, place), _read_rows(file, place)
 
 
+def _part(file: h5py.File, name: str) -> h5py.Dataset:
+    """Return an array whose entries are in it: of others, all may be one that fills the file."""
+    member = hdf5.part(file, name)
+    if member.dtype.hasobject:
+        raise ValueError(f"{name} has entries of different lengths")
+    return member
+
+
 def _read_ids(file: h5py.File, place: str) -> list[str]:
-    return hdf5.part(file, f"{place}/ids").asstr()[()].tolist()
+    return _part(file, f"{place}/ids").asstr()[()].tolist()
 
 
 def _read_rows(file: h5py.File, place: str) -> np.ndarray:
     """Return embeddings (n, ...), one of each id; vectors are finite."""
-    rows, ids = hdf5.part(file, f"{place}/embeddings")[()], hdf5.part(file, f"{place}/ids")
+    rows, ids = _part(file, f"{place}/embeddings")[()], _part(file, f"{place}/ids")
     if rows.ndim < 2 or not len(rows) or (len(rows),) != ids.shape:
         raise ValueError(f"{place}: embeddings of shape {rows.shape}, ids of shape {ids.shape}")
     # behind sequences of different lengths there may be padding that is no number
@@ -194,9 +202,9 @@ def _read_rows(file: h5py.File, place: str) -> np.ndarray:
 
 
 def _read_pool(file: h5py.File, place: str) -> Pool:
-    embeddings, items = _read_rows(file, place), hdf5.part(file, f"{place}/items")[()]
+    embeddings, items = _read_rows(file, place), _part(file, f"{place}/items")[()]
     labelled = f"{place}/labels" in file
-    labels = hdf5.part(file, f"{place}/labels")[()] if labelled else None
+    labels = _part(file, f"{place}/labels")[()] if labelled else None
     if items.shape != embeddings.shape[:1] or items.dtype.kind not in "iu":
         raise ValueError(f"{place}: items of shape {items.shape} and type {items.dtype}")
     if labels is not None and (labels.ndim != 2 or len(labels) != len(items)):
