@@ -1,4 +1,7 @@
-from crossmodal.errors import SHOWN, unknown
+import pytest
+
+from crossmodal.errors import SHOWN, explained, unknown
+from crossmodal.io.files import write_text
 
 
 def test_similar_names_are_offered_and_a_short_list_is_shown():
@@ -16,3 +19,13 @@ def test_long_lists_are_cut_to_similar_or_first_names():
 
 def test_a_value_that_is_no_text_is_no_name():
     assert unknown(5, ["five"]) == "5 is unknown; known: five"
+
+
+@pytest.mark.parametrize("name", ["", "file/x", "file/x/y"])
+def test_a_place_where_no_output_can_be_is_named(tmp_path, name):
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError, match=r"directory|exists") as error:
+        write_text(tmp_path / name, "")
+    message = explained(error.value)
+    assert str(tmp_path) in message
+    assert message.endswith("and run the same command again")

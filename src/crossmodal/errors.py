@@ -17,6 +17,10 @@ REMEDIES = {
     " requested and ": "No space left on device: free some space",
     "Read-only file system": "make it writable",
     "Permission denied": "allow it",
+    # where an output should be
+    "Is a directory": "name a file",
+    "Not a directory": "name another folder",
+    "File exists": "name another folder",
     "t allocate memory": "give it more memory",
     "Unable to allocate": "give it more memory",
     "AF_UNIX path too long": "let TMPDIR have at most 70 characters",  # sockets of processes

@@ -252,6 +252,7 @@ QRELS_IDS = (range(6), range(8))
         ({"relevance": {0: {1: 1, 9: 1}}, "ids": QRELS_IDS}, "an unknown document: 9; leave"),
         ({"relevance": {0: [1]}, "ids": QRELS_IDS}, "query -> document -> grade"),
         ({"relevance": {0: {1: np.nan}}, "ids": QRELS_IDS}, "a grade of relevance is nan"),
+        ({"relevance": {0: {1: np.inf}}, "ids": QRELS_IDS}, "a grade of relevance is inf"),
         ({"queries": sparse.csr_array(np.eye(6, 4))}, "queries: holds object; give a dense"),
         ({"gallery": np.ones((8, 4)) * 1j}, "gallery: holds complex128; give a dense"),
         ({"queries": torch.ones(6, 4, dtype=torch.bfloat16)}, "queries: .*BFloat16"),

@@ -45,6 +45,22 @@ def test_a_model_as_it_was_written_is_loaded(fit, rng, name, options):
 
 
 @pytest.mark.parametrize(
+    "meta",
+    [
+        {"vocabulary": ["a", 5]},
+        {"vocabulary": float("nan")},
+        {"extractor": {"language": [["de"]]}},
+        {"sources": {"tokens": {"vocabulary": [None]}}},
+    ],
+)
+def test_words_and_languages_that_are_no_texts_are_refused(fit, meta):
+    folder = fit("cca", CCA)
+    change_description(folder, lambda model: model["views"][1].update(meta=meta))
+    with pytest.raises(CrossmodalError, match="parts of the model do not fit together"):
+        crossmodal.load(folder)
+
+
+@pytest.mark.parametrize(
     "change",
     [
         lambda model: model["fit"]["options"].update(hidden=400_000),

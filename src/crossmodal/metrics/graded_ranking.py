@@ -25,10 +25,11 @@ def ndcg_at(k: int, scores: np.ndarray, grades: np.ndarray) -> np.ndarray:
         grades: Relevance, 0 or above, (q, n).
 
     Raises:
-        CrossmodalError: If a grade is negative or no number.
+        CrossmodalError: If a grade is negative, infinite or no number.
     """
-    if grades.size and not grades.min() >= 0:
-        raise CrossmodalError(f"a grade of relevance is {grades.min()}; give 0 or above")
+    wrong = grades[~((grades >= 0) & (grades < np.inf))]
+    if wrong.size:
+        raise CrossmodalError(f"a grade of relevance is {wrong[0]}; give 0 or above")
     rows = zip(scores, grades, strict=True)
     return np.array([_ndcg(min(k, scores.shape[1]), *row) for row in rows], float)
 

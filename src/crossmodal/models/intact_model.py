@@ -13,6 +13,7 @@ from crossmodal.data.feature_file import Ragged
 from crossmodal.data.own_items import MODALITIES
 from crossmodal.data.split import View
 from crossmodal.errors import CrossmodalError
+from crossmodal.io.files import JsonObject
 from crossmodal.learning.contract import embed, score
 from crossmodal.models.model_folder import DAMAGE, Fitted, read_facts, read_model
 
@@ -60,18 +61,28 @@ def _check_numbers(path: Path) -> None:
 
 
 def _check_views(views: dict[str, View], largest: int) -> None:
-    """Check modalities, and that rows are of numbers, not more than the model's."""
+    """Check modalities, that rows are of numbers, not more than the model's, and texts."""
     if len(views) < 2 or not views.keys() <= {*MODALITIES.values()}:
         raise ValueError(f"its views are {[*views]}; two of {', '.join(MODALITIES.values())}")
     for modality, view in views.items():
         if _width(view) > largest or values_of(view).dtype.kind not in "biuf":
             kind = values_of(view).dtype
             raise ValueError(f"rows of {modality} are {_width(view):,} values of {kind}")
+        _check_texts(view.meta)
 
 
 def values_of(view: View) -> np.ndarray:
     """Return the rows of a view, or the steps of all of its sequences."""
     return view.features.values if isinstance(view.features, Ragged) else view.features
+
+
+def _check_texts(meta: JsonObject) -> None:
+    """Check that words and language are texts, of the features that one is computed from too."""
+    texts = [*meta.get("vocabulary", ()), meta.get("extractor", {}).get("language", "")]
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError("its vocabulary or its language is no text")
+    for source in meta.get("sources", {}).values():
+        _check_texts(source)
 
 
 def _width(view: View) -> int:
