@@ -1,12 +1,18 @@
+import inspect
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.datasets import load_iris
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import crossmodal.methods
-from crossmodal.config import plugins
+from crossmodal.config import plugin_files, plugins
 from crossmodal.config.overlays import read_files
 from crossmodal.data.split import Split, View
 from crossmodal.errors import CrossmodalError
@@ -51,6 +57,40 @@ def test_scikit_learn_clones_it():
     assert clone(cca).get_params() == cca.get_params()
     assert repr(clone(cca)) == "CCA(dims=3, ridge=0.5)"
     assert cca.set_params(dims=2).get_params()["dims"] == 2
+
+
+def test_scikit_learn_validates_and_searches_it():
+    folds = KFold(3, shuffle=True, random_state=0)
+    search = GridSearchCV(CCA(dims=2), {"dims": np.arange(1, 3)}, cv=folds).fit(SEPALS, PETALS)
+    assert (
+        search.best_score_
+        == cross_val_score(search.best_estimator_, SEPALS, PETALS, cv=folds).mean()
+    )
+
+
+def test_scikit_learn_puts_it_into_a_pipeline():
+    pipeline = make_pipeline(StandardScaler(), CCA(dims=2)).fit(SEPALS, PETALS)
+    standardised = StandardScaler().fit_transform(SEPALS)
+    alone = CCA(dims=2).fit(standardised, PETALS).transform(standardised)
+    np.testing.assert_array_equal(pipeline.transform(SEPALS), alone)
+    assert "CCA(dims=2)" in repr(pipeline)
+    assert "dims" in pipeline._repr_html_()
+
+
+def test_signature_has_all_options_with_their_defaults():
+    parameters = inspect.signature(SAM).parameters
+    assert {name: each.default for name, each in parameters.items()} == SAM().get_params()
+
+
+def test_estimator_of_a_file_with_another_name(tmp_path):
+    file = tmp_path / "plugins/methods/nearest.py"
+    file.parent.mkdir(parents=True)
+    file.write_text(inspect.getsource(crossmodal.methods.ridge).replace("class Ridge", "class Far"))
+    plugin_files.look_in(tmp_path)
+    try:
+        assert crossmodal.methods.Far(**Ridge().get_params()).fit(SEPALS, PETALS)
+    finally:
+        plugin_files.look_in(Path())
 
 
 def test_same_seed_gives_the_same_scores():
@@ -103,6 +143,7 @@ def test_pairs_without_labels_are_scored_by_recalls():
         (lambda: KCCA().fit(BROKEN, PETALS), "images: row 7 has values that are NaN"),
         (lambda: CFA().fit(SEPALS, BROKEN), "texts: row 7 has values that are NaN"),
         (lambda: CCA().fit(SEPALS[:0], PETALS[:0]), "shape \\(0, 2\\)"),
+        (lambda: CCA().fit(csr_array(SEPALS), PETALS), "images: a sparse matrix; give `.toarray"),
         (lambda: CCA().fit([["a"], ["b"]], PETALS), "images: .* type <U1; a row each"),
         (lambda: CCA().fit([[1, 2], [3]], PETALS), "images: .*inhomogeneous"),
         (lambda: SAM().fit(SEPALS[:9], PETALS[:9], SPECIES[:9]), "9 rows; give 10 or more"),

@@ -1,11 +1,16 @@
 """Methods on arrays, in the manner of scikit-learn: `from crossmodal.methods import CCA`."""
 
+from __future__ import annotations  # `help` shows ArrayLike, not what it stands for
+
 import copy
 import functools
+from inspect import Parameter, Signature
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
 
 from crossmodal.config import plugins
 from crossmodal.config.overlays import read_files
@@ -24,7 +29,7 @@ MODALITIES = ("image", "text")
 SEEDS = range(2**32)  # that all random generators take
 
 
-class Estimator:
+class Estimator(BaseEstimator):
     """A method of vectors, fitted on arrays instead of files.
 
     Row i of the images and row i of the texts belong together. What `random_state` draws is the
@@ -122,16 +127,9 @@ class Estimator:
         split = _split(images, texts, own, names, self._widths)
         return float(selection_score(method, split))
 
-    def __repr__(self) -> str:
-        """Return the call that makes an equal one."""
-        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in self._own().items())})"
-
-    def _own(self) -> dict[str, Any]:
-        defaults = _defaults(self.plugin) | {"random_state": 0}
-        return {k: v for k, v in self.get_params().items() if k not in defaults or v != defaults[k]}
-
     def _method(self, **changes: Any) -> Method:
-        name, options = type(self).__name__, copy.deepcopy(self._options | changes)
+        options = {key: _plain(value) for key, value in (self._options | changes).items()}
+        name = type(self).__name__
         try:
             method = cast(Method, plugins.make("methods", self.plugin, options, name))
         except CrossmodalError as error:
@@ -153,18 +151,52 @@ def estimator(name: str) -> type[Estimator]:
     Raises:
         AttributeError: If there is no such method of vectors.
     """
-    for plugin in plugins.names("methods"):
-        if plugin.replace("_", "") == name.lower():
-            method = plugins.load("methods", plugin)
+    # the file of that name first: it alone is imported then
+    for plugin in sorted(plugins.names("methods"), key=lambda file: not _alike(file, name)):
+        method = plugins.load("methods", plugin)
+        if method.__name__ == name:
             if method.takes != VECTORS:
                 raise AttributeError(f"{name} takes more than vectors: use it in an experiment")
             about = {
                 "plugin": plugin,
+                "__init__": _init(plugin),
                 "__doc__": method.__doc__,
                 "__module__": "crossmodal.methods",
             }
             return type(name, (Estimator,), about)
     raise AttributeError(f"module 'crossmodal.methods' has no attribute {name!r}")
+
+
+def _alike(file: str, name: str) -> bool:
+    return file.replace("_", "") == name.lower()
+
+
+def _init(plugin: str) -> Any:
+    """Return an `__init__` in which scikit-learn, `help` and completion see all options."""
+
+    def init(self: Estimator, **options: Any) -> None:
+        Estimator.__init__(self, **options)
+
+    fields = plugins.load("methods", plugin).Options.model_fields
+    types = {"random_state": int} | {name: field.annotation for name, field in fields.items()}
+    defaults = {"random_state": 0} | _defaults(plugin)
+    options = [
+        Parameter(
+            name,
+            Parameter.KEYWORD_ONLY,
+            default=defaults.get(name, Parameter.empty),
+            annotation=annotation,
+        )
+        for name, annotation in types.items()
+    ]
+    own = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
+    cast(Any, init).__signature__ = Signature([own, *options])
+    return init
+
+
+def _plain(value: Any) -> Any:
+    """Return a copy of an option; of a number of NumPy's, as grids have them, Python's."""
+    return value.item() if isinstance(value, np.generic) else copy.deepcopy(value)
 
 
 def _defaults(plugin: str) -> dict[str, Any]:
@@ -199,6 +231,8 @@ def _validation(
 
 
 def _array(given: ArrayLike, name: str) -> np.ndarray:
+    if issparse(given):
+        raise CrossmodalError(f"{name}: a sparse matrix; give `.toarray()` of it")
     try:
         return np.asarray(given)
     except (TypeError, ValueError, RuntimeError) as error:  # the last two of torch
