@@ -64,6 +64,9 @@ def own(tmp_path, monkeypatch):
     )
     Path("compose.yaml").write_text("services: []\n")
     os.utime("holiday.yaml", (1, 1))
+    splits = Path("data/prepared/scenes/splits.csv")
+    splits.parent.mkdir(parents=True)
+    splits.write_text("item,split\nalps 1,train\nalps 3,test\n")
 
 
 @pytest.mark.parametrize("code", [0, 1])
@@ -88,6 +91,7 @@ def test_own_table_without_arguments(own, monkeypatch, capsys, code):
     printed = capsys.readouterr().out
     assert ("## Mine" in printed) != code
     assert ("crossmodal serve models/holiday_cca/seed0" in printed) != code
+    assert ("crossmodal search models/holiday_cca/seed0 --item 'alps 3' --conf" in printed) != code
 
 
 def test_without_own_table_it_says_what_to_do(tmp_path, monkeypatch):

@@ -1,6 +1,7 @@
 """Run Snakemake with the workflow that comes with this package, in the working folder."""
 
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -8,7 +9,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from crossmodal.config import params
+from crossmodal.config.experiment import Experiment
 from crossmodal.config.workflow_files import folder, params_file
+from crossmodal.data.prepared import PREPARED, Prepared
 from crossmodal.errors import CrossmodalError
 
 TABLES, EXAMPLES = Path("results/tables"), Path("results/examples")
@@ -57,25 +60,34 @@ def _run_own(command: list[str]) -> None:
     print(f"{overlay}: makes {table}", flush=True)
     if code := subprocess.run([*command, *targets], check=False).returncode:
         sys.exit(code)
-    model, laid_over = f"models/{experiments[0]}/seed0", f"--configfile {overlay}"
     print(table.read_text(encoding="utf-8"))
     print("\n  ".join(["good and bad searches, in a browser:", *map(str, pages)]))
+    name, experiment = next(iter(experiments.items()))
+    model, laid_over = f"models/{name}/seed0", f"--configfile {overlay}"
+    item = shlex.quote(_test_item(experiment))  # of any features, also of arrays
     print(
-        f"search:\n  crossmodal serve {model} {laid_over}\n  crossmodal search {model} {laid_over}"
+        f"search:\n  crossmodal serve {model} {laid_over}\n"
+        f"  crossmodal search {model} --item {item} {laid_over}"
     )
 
 
-def _newest() -> tuple[Path, list[str]]:
+def _test_item(experiment: Experiment) -> str:
+    """Return the first test item of an experiment's dataset."""
+    splits = Prepared(PREPARED / experiment.dataset).splits
+    return next(item for item, split in splits.items() if split == "test")
+
+
+def _newest() -> tuple[Path, dict[str, Experiment]]:
     """Return the newest file here that has the table of its name, and its experiments."""
     own = params_file()
     paths = [path for path in Path().glob("*.yaml") if path != own]
     for path in sorted(paths, key=lambda path: path.stat().st_mtime, reverse=True):
         try:
-            tables = params.read(own, path).tables
+            project = params.read(own, path)
         except CrossmodalError:
             continue  # other programs have YAML files, too
-        if path.stem in tables:
-            return path, list(tables[path.stem].experiments)
+        if table := project.tables.get(path.stem):
+            return path, {name: project.experiments[name] for name in table.experiments}
     raise CrossmodalError(
         "no file of this folder has a table of your own: run `crossmodal init FOLDER` first, or "
         "name what to make, such as results/tables/all.md --cores 8"
