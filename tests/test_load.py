@@ -255,8 +255,10 @@ IMAGE = png(np.zeros((9, 9, 3), np.uint8))
         ("cca", {"images": [IMAGE], "texts": ["a"]}, "one of images, texts and speech"),
         ("cca", {"images": []}, "at least one"),
         ("cca", {"images": IMAGE}, "list"),
+        ("cca", {"images": Image.new("RGB", (8, 8))}, "list"),
+        ("cca", {"texts": (text for text in "ab")}, "list"),
         ("cca", {"texts": "a red circle"}, "list"),
-        ("cca", {"images": [3]}, "image"),
+        ("cca", {"images": [3]}, r"images\[0\].* of type int; give a path"),
         ("cca", {"images": ["missing.png"]}, r"missing\.png"),
         ("cca", {"images": [b"no image"]}, "image"),
         ("cca", {"texts": [b"bytes"]}, "text"),
@@ -289,6 +291,12 @@ def test_features_that_do_not_suit_are_refused(load, name, modality, rows, messa
     model = load(name)
     with pytest.raises(CrossmodalError, match=message):
         model.embed_features(modality, rows)
+
+
+@pytest.mark.parametrize("queries", [np.zeros((2, 3)), np.zeros(3)])
+def test_rows_that_are_no_embeddings_are_refused(load, queries):
+    with pytest.raises(CrossmodalError, match="give what `embed` returns"):
+        load("cca").score(queries, np.zeros((2, 5)), ("text", "image"))
 
 
 def test_a_direction_that_the_method_does_not_learn_is_refused(load):
@@ -324,6 +332,10 @@ def test_no_weights_are_needed_for_texts_nor_for_random_networks(load):
         if name == "cca":
             model.embed(images=[IMAGE])
         shutil.rmtree("copy")
+
+
+def test_public_names_are_listed():
+    assert dir(crossmodal) == ["compare", "evaluate", "load"]
 
 
 def test_importing_the_package_is_light():

@@ -25,3 +25,8 @@ def __getattr__(name: str) -> object:
     if name in _PLACES:
         return getattr(import_module(_PLACES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Return the functions, which a shell completes before their first use."""
+    return __all__

@@ -1,7 +1,7 @@
 """Items of the caller: images, texts or speech that are in no prepared dataset."""
 
 import io
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from operator import index
 from pathlib import Path
@@ -53,7 +53,11 @@ class OwnItems(Items):
         (self.name,) = given
         self.modality = MODALITIES[self.name]
         entries = arguments[self.name]
-        if entries is None or isinstance(entries, str | bytes | Path) or not len(entries):
+        if (
+            not isinstance(entries, Collection)
+            or isinstance(entries, str | bytes)
+            or not len(entries)
+        ):
             raise CrossmodalError(f"{self.name}: give a list with at least one entry")
         names = [self._name_of(*entry) for entry in enumerate(entries)]
         self._entries = dict(zip(names, entries, strict=True))
@@ -114,7 +118,10 @@ def _encoded(entry: Any) -> bytes:
             return _png(entry)
         case (samples, rate):
             return _wav(samples, index(rate))
-    raise TypeError(f"it is a {type(entry).__name__}; see crossmodal.data.own_items.OwnItems")
+    raise TypeError(
+        f"it is of type {type(entry).__name__}; give a path, its bytes, a Pillow image, or a "
+        "waveform with its rate"
+    )
 
 
 def _png(image: "Image") -> bytes:

@@ -157,7 +157,8 @@ class Model:
                 from categories.
 
         Raises:
-            CrossmodalError: If the method does not retrieve in this direction.
+            CrossmodalError: If the method does not retrieve in this direction, or the rows are not
+                its embeddings.
         """
         for modality in direction:
             self._require(modality)
@@ -165,7 +166,13 @@ class Model:
             raise CrossmodalError(
                 f"direction {direction}: the method compares two modalities; name both"
             )
-        return self.method.score(queries, gallery, direction)
+        try:
+            return self.method.score(queries, gallery, direction)
+        except (ValueError, RuntimeError) as error:  # of NumPy, of PyTorch
+            raise CrossmodalError(
+                f"direction {direction}: queries {np.shape(queries)} and gallery "
+                f"{np.shape(gallery)} cannot be compared; give what `embed` returns"
+            ) from error
 
     def _require(self, modality: str) -> None:
         if modality not in self.modalities:
