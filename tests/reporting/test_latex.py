@@ -25,3 +25,8 @@ def test_latex_braces_are_balanced():
     text = to_latex("toy", TABLE, [make_row("a", "{x}^2 \\ ~", 0.1)])
     assert r"\{x\}\textasciicircum{}2 \textbackslash{} \textasciitilde{}" in text
     assert text.count(r"\begin") == text.count(r"\end")
+
+
+def test_latex_has_signs_that_its_old_fonts_lack():
+    text = to_latex("toy", TABLE, [make_row("a", "a|b, 1 < 2 > 0", 0.1)])
+    assert r"a\textbar{}b, 1 \textless{} 2 \textgreater{} 0 & 1 &" in text

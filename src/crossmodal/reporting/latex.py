@@ -6,8 +6,9 @@ from crossmodal.config.table import Table
 from crossmodal.reporting.rows import Row
 from crossmodal.reporting.tables import grids
 
-SPECIAL = re.compile(r"[\\\\&%$#_{}~^]")
+SPECIAL = re.compile(r"[\\&%$#_{}~^<>|]")
 WORDS = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+WORDS |= {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
 SIGNS = {"±": r"$\pm$", "×": r"$\times$", "β": r"$\beta$", "η": r"$\eta$", "α": r"$\alpha$"}
 MARKED = re.compile(r"^(\*\*?)(.*?):?\1$")
 NUMBER = re.compile(r"(?<![\w.])-(?=\d)")

@@ -55,10 +55,15 @@ def to_markdown(
         parts.append(LEGEND)
     for direction, lines in grids(table, rows).items():
         rule = ["---"] + ["---:"] * (len(lines[0]) - 1)
-        body = "\n".join(f"| {' | '.join(line)} |" for line in [lines[0], rule, *lines[1:]])
+        body = "\n".join(map(_line, [lines[0], rule, *lines[1:]]))
         parts.append(f"**{escape(direction)}**\n\n{body}")
     parts += [f"![{caption}](../figures/{file}.svg)" for file, caption in figures.items()]
     return "\n\n".join(parts) + "\n"
+
+
+def _line(cells: Sequence[str]) -> str:
+    """Return a line of Markdown, in which a bar in a label separates nothing."""
+    return "| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"
 
 
 def grids(table: Table, rows: list[Row]) -> dict[str, list[list[str]]]:
