@@ -139,6 +139,15 @@ def test_rows_of_other_items_are_left_out_where_that_is_said(dataset):
     assert "the id 'moon' is not of" in refusal(dataset)
 
 
+def test_more_rows_of_an_item_than_captions_are_refused(dataset):
+    ids = [*ITEMS, "sea", "sea"]  # of which one is, say, the repeated caption
+    save(np.zeros((6, 2)), ids)
+    for subset in (False, True):
+        assert refusal(dataset, unit="caption", subset=subset).startswith(
+            "rows.csv: 3 rows have the id 'sea', but 2 of the captions of prepared are of it"
+        )
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1e300])
 def test_a_value_that_is_no_number_is_refused_with_its_row(dataset, value):
     rows = ROWS.copy()

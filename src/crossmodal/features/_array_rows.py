@@ -1,6 +1,6 @@
 """Rows of matrices of a user, and the items or captions that they belong to."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,6 +81,12 @@ class Part:
         self, where: str, ids: list[str], wanted: Sequence[Described], whose: str, subset: bool
     ) -> np.ndarray:
         names = _Names(wanted)
+        for id, count in Counter(ids).items():
+            if 0 < (own := names.count(id)) < count:  # which rows are meant, nobody can tell
+                raise CrossmodalError(
+                    f"{where}: {count} rows have the id {id!r}, but {own} of {whose} are of it; "
+                    "leave out the rows of captions that are repeated or in other languages"
+                )
         rows: dict[str, int] = {}
         for row, id in enumerate(ids):
             name = names.of(id)
@@ -111,6 +117,10 @@ class _Names:
         for row in reversed(wanted):
             if isinstance(row, Caption):
                 self._captions[row.item].append(row.id)
+
+    def count(self, id: str) -> int:
+        """Return how many captions an item's id names."""
+        return len(self._captions.get(id, ()))
 
     def of(self, id: str) -> str | None:
         """Return the id of the row that is meant; None if there is none."""
