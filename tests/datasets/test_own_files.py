@@ -132,6 +132,18 @@ def test_all_texts_of_an_item_are_captions_in_natural_order(look, tmp_path):
     assert item.speech == ["a_1.wav", "a_2.wav", "a_10.wav"]
 
 
+def test_a_sound_goes_with_the_text_of_its_name(look):
+    takes = ("a_0.wav", "a_1.wav", "a_2.wav", "a_0.txt", "a_2.txt")
+    item = look("a.jpg", *takes, a_0_txt="Waves.\nSand.", a_2_txt="Waves.")["a"]
+    expected = [("Waves.", "a_0.wav"), ("Sand.", ""), ("Waves.", "a_2.wav"), ("", "a_1.wav")]
+    assert item.captions == expected
+
+
+def test_sounds_of_other_names_go_with_lines_in_their_order(look):
+    item = look("a.jpg", "a_0.wav", "a_1.wav", "a.txt", a_txt="Waves.\nSand.")["a"]
+    assert item.captions == [("Waves.", "a_0.wav"), ("Sand.", "a_1.wav")]
+
+
 def test_items_outside_of_the_folders_of_splits_are_left_out(tmp_path):
     for name in ("train/a b.jpg", "test/b c.jpg", "misc/c d.jpg"):
         (tmp_path / name).parent.mkdir()

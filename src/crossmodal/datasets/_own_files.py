@@ -1,13 +1,14 @@
 """Items of a user's own files, for a CSV of the dataset `folder`."""
 
 import codecs
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain, zip_longest
 from pathlib import Path
 
 from crossmodal.datasets._own_labels import places
-from crossmodal.datasets._own_names import belonging, ids, words
+from crossmodal.datasets._own_names import belonging, ids, same, words
 from crossmodal.datasets._unread import listed, reason
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.folders import list_files
@@ -28,8 +29,7 @@ class OwnItem:
     Args:
         id: Its path without the suffix, as far as that is unique.
         image: Path of the picture, from the folder; empty if there is none.
-        text: Its captions.
-        speech: Paths of its sound files.
+        captions: Text and path of the sound file of each; one of the two may be empty.
         label: Name of its sub-folder; empty if all items are in one.
         split: 'train', 'validation' or 'test'; empty if its folders do not say it.
         described: Its captions are lines of texts, not the words of its name.
@@ -37,11 +37,20 @@ class OwnItem:
 
     id: str
     image: str = ""
-    text: list[str] = field(default_factory=list)
-    speech: list[str] = field(default_factory=list)
+    captions: list[tuple[str, str]] = field(default_factory=list)
     label: str = ""
     split: str = ""
     described: bool = False
+
+    @property
+    def text(self) -> list[str]:
+        """Return what its captions say."""
+        return [text for text, _ in self.captions if text]
+
+    @property
+    def speech(self) -> list[str]:
+        """Return the paths of its sound files."""
+        return [sound for _, sound in self.captions if sound]
 
     def has(self) -> set[str]:
         """Return the modalities that it has something of."""
@@ -49,8 +58,7 @@ class OwnItem:
 
     def rows(self) -> Iterator[tuple[str, str, str, str, str, str]]:
         """Return a row for each caption: id, image, text, sound file, label and split."""
-        captions = zip_longest(self.text, self.speech, fillvalue="")
-        for number, (text, sound) in enumerate(captions):
+        for number, (text, sound) in enumerate(self.captions):
             image, label, split = ("", "", "") if number else (self.image, self.label, self.split)
             yield self.id, image, text, sound, label, split
 
@@ -127,15 +135,29 @@ def items_of(folder: Path, files: OwnFiles, skip_bad: bool = False) -> list[OwnI
         item = OwnItem(named[path], label=place[path].label, split=place[path].split)
         spoken = [path] if main == "speech" else sounds.get(path, [])
         item.image = _field(path) if main == "image" else ""
-        item.speech = [*map(_field, spoken)]
         own = texts.get(path, [])
-        lines = [line for text in own for line in read.get(text, [])]
-        is_named = not own or any(text in read for text in own)
-        name = (words(path.stem) or words(item.label)) if is_named else ""
-        item.text = [*dict.fromkeys(lines)] or ([name] if name else [])
-        item.described = bool(lines)
+        lines = {text: read[text] for text in own if text in read}
+        item.described = any(lines.values())
+        if not item.described:
+            name = (words(path.stem) or words(item.label)) if lines or not own else ""
+            lines = {path: [name] if name else []}
+        item.captions = _captions(lines, spoken)
         items.append(item)
     return items
+
+
+def _captions(lines: dict[Path, list[str]], sounds: list[Path]) -> list[tuple[str, str]]:
+    """Return lines with the sounds of the text's name; in their order, where no name is shared."""
+    shared = {same(text.stem) for text in lines} & {same(sound.stem) for sound in sounds}
+    groups: dict[str, tuple[list[str], list[str]]] = defaultdict(lambda: ([], []))
+    for text, own in lines.items():
+        groups[same(text.stem) if shared else ""][0].extend(own)
+    for sound in sounds:
+        groups[same(sound.stem) if shared else ""][1].append(_field(sound))
+    pairs = (
+        zip_longest(dict.fromkeys(own), spoken, fillvalue="") for own, spoken in groups.values()
+    )
+    return [*dict.fromkeys(chain.from_iterable(pairs))]
 
 
 def _mates(modality: str, main: str, folder: Path, files: OwnFiles) -> dict[Path, list[Path]]:
