@@ -106,7 +106,7 @@ def init(
 def _table(folder: Path, name: str, skip_bad: bool) -> tuple[Table, list[str]]:
     """Return the table of a folder or file, and lines on what is left out."""
     if table := table_of_source(folder, skip_bad):
-        return table, table.malformed
+        return table, table.left_out
     files = files_of(folder)
     place = folder if os.access(folder, os.W_OK) else Path(f"{name}_table")
     table = table_there(folder, place, files) or new_table(folder, place, files, skip_bad)

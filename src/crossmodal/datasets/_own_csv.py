@@ -27,7 +27,7 @@ class Table:
         columns: Its columns, if it is to be written.
         facts: What it holds, in words.
         option: Of the dataset `folder` that names it: `csv`, or `source` of another format.
-        malformed: Lines on records that are left out.
+        left_out: Lines on records, columns and files that are left out, in another format.
     """
 
     csv: Path
@@ -35,7 +35,7 @@ class Table:
     columns: list[str] = field(default_factory=list)
     facts: list[str] = field(default_factory=list)
     option: str = "csv"
-    malformed: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
 
 
 def table_there(folder: Path, place: Path, files: OwnFiles) -> Table | None:
@@ -48,24 +48,39 @@ def table_there(folder: Path, place: Path, files: OwnFiles) -> Table | None:
         return None
     csv = tables[0]
     rows = named_rows(csv)
+    if rows and "id" not in rows[0].values:
+        columns = ", ".join(rows[0].values)
+        advice = f"add it, or give {csv} itself, whose paths are ids then"
+        raise CrossmodalError(f"{csv}: has the columns {columns}; it needs id: {advice}")
     for why, paths in files.left_out.items():
         files.left_out[why] = [path for path in paths if folder / path != csv]
-    named = {_plain(row[column]) for row in rows for column in ("image", "speech")}
-    for modality in ("image", "speech"):
-        others = [path for path in files.read[modality] if _plain(path.as_posix()) not in named]
-        if others:
-            files.left_out[f"{NOUNS[modality]} that {csv} does not name"] = others
+    files.left_out |= unnamed(files, rows, csv)
     counts = [f"{sum(bool(row[m]) for row in rows)} rows with {m}" for m in MODALITIES]
     return Table(csv, rows, facts=[f"{csv}: {len({row['id'] for row in rows})} items", *counts])
 
 
+def unnamed(files: OwnFiles, rows: list[Row], table: Path) -> dict[str, list[Path]]:
+    """Return pictures and sound files that no row of a table names, as what is left out."""
+    named = {_plain(row[column]) for row in rows for column in ("image", "speech")}
+    others = {
+        f"{NOUNS[m]} that {table} does not name": [
+            path for path in files.read[m] if _plain(path.as_posix()) not in named
+        ]
+        for m in ("image", "speech")
+    }
+    return {why: paths for why, paths in others.items() if paths}
+
+
 def is_own_csv(csv: Path) -> bool:
     """Return true if a file is a CSV that begins with names of columns that tables have."""
-    if csv.suffix.lower() != ".csv" or not csv.is_file():
-        return False
+    return csv.suffix.lower() == ".csv" and csv.is_file() and len(own_columns(csv)) > 1
+
+
+def own_columns(csv: Path) -> set[str]:
+    """Return the names of columns that a CSV begins with, of those that tables have."""
     with csv.open("rb") as stream:  # of any encoding; the names may be below `sep=;`
         begin = b"".join(stream.readline(1 << 16) for _ in range(2)).replace(b"\0", b"")
-    return len({*COLUMNS} & {*re.findall(r"\w+", begin.decode("latin-1").lower())}) > 1
+    return {*COLUMNS} & {*re.findall(r"\w+", begin.decode("latin-1").lower())}
 
 
 def _plain(name: str) -> str:

@@ -18,9 +18,10 @@ KINDS = {
     ".pdf": 'pdftotext "$1"',
 }
 COMMAND = {suffix: command for suffixes, command in KINDS.items() for suffix in suffixes.split()}
-TABLES = (".tsv", ".xls", ".ods", ".xml")
-ITSELF = (".json", ".jsonl", ".ndjson", ".parquet", ".xlsx")  # that formats read
+TABLES = (".xls", ".ods", ".xml")
+ITSELF = (".tsv", ".json", ".jsonl", ".ndjson", ".parquet", ".xlsx")  # that formats read
 READERS = {".parquet": "pyarrow", ".xlsx": "openpyxl"}
+NAME_IT = "name such a file itself, to be told why"
 SHAPE = "a table is a CSV with the columns id and two of image, text and speech"
 
 
@@ -32,11 +33,11 @@ def reason(folder: Path, path: Path) -> str:
     if suffix in COMMAND:
         return f"{suffix}, not read; convert them: {_for_each(folder, suffix)}"
     if suffix == ".csv":
-        return f"CSVs of another shape or in a sub-folder, not read; {SHAPE}"
+        return f"CSVs of another shape or in a sub-folder, not read; {NAME_IT}"
     if suffix in READERS and not find_spec(READERS[suffix]):
         return f'{suffix}, not read; `pip install "crossmodal-retrieval[formats]"` reads tables'
     if suffix in ITSELF:
-        return f"{suffix}, not read; name such a file itself, to be told why"
+        return f"{suffix}, not read; {NAME_IT}"
     return f"{suffix}, not read; {SHAPE}" if suffix in TABLES else "files of other kinds, not read"
 
 

@@ -73,6 +73,9 @@ def _records(path: Path, text: str, separator: str) -> Iterator[tuple[int, list[
     try:
         for number, record in enumerate(reader, 1):
             fields = [field.strip() for field in record]
+            if separator in "\t|" and any(separator in f and "\n" in f for f in fields):
+                reason = "a field that begins with a quote runs on into the next rows"
+                raise CrossmodalError(f"{path}: row {number}: {reason}; double its quotes")
             if any(fields):
                 yield number, fields
     except csv.Error as error:

@@ -5,8 +5,10 @@ from pathlib import Path
 import openpyxl
 import pytest
 
+from crossmodal.commands.init import init
 from crossmodal.datasets._formats.reading import read_source
 from tests.datasets.formats.samples import COUNT, content, lines, parquet, photos, prepared, refused
+from tests.project_params import PATH
 
 NAMES = [f"i{n}.png" for n in range(COUNT)]
 
@@ -52,6 +54,45 @@ def test_separators_behind_the_last_column_are_allowed():
 def test_columns_are_known_though_the_first_row_is_malformed():
     Path("list.csv").write_text("path,caption,class\ni3.png,a green circle\n")
     assert "list.csv: row 2: 2 fields, but 3 columns" in refused("list.csv")
+
+
+def test_rows_of_one_image_id_are_captions_of_one_item():
+    photos(Path("own"), NAMES)
+    rows = [f"{2 * n + more},{n},i{n}.png,a {n} {more}" for n in range(COUNT) for more in (0, 1)]
+    Path("own/list.csv").write_text("\n".join(["id,image_id,file_name,caption", *rows]))
+    assert [row["id"] for row in read_source(Path("own/list.csv")).rows[:3]] == ["0", "0", "1"]
+
+
+def test_a_csv_without_ids_is_read_where_it_is_named():
+    table("own/list.csv", "image,text,labels")
+    dataset = prepared("own/list.csv")
+    assert len(dataset.items) == COUNT
+    Path("mine.yaml").unlink()
+    assert "it needs id: add it, or give own/list.csv itself" in refused("own")
+
+
+def test_several_sheets_of_items_are_refused():
+    book = openpyxl.Workbook()
+    for sheet in (book.active, book.create_sheet("test"), book.create_sheet("notes")):
+        sheet.append(["image", "caption"] if sheet.title != "notes" else ["who"])
+    book.save("a.xlsx")
+    assert "a.xlsx: sheets Sheet, test have items; join them" in refused("a.xlsx")
+
+
+def test_columns_and_files_that_are_not_read_are_listed(capsys):
+    table("own/metadata.csv", "file_name,text,language")
+    photos(Path("own"), ["forgotten.png"])
+    init(Path("own"), "mine", False, PATH)
+    printed = capsys.readouterr().out
+    assert "not read: language\n" in printed
+    assert "1 pictures that own does not name, such as 'forgotten.png'\n" in printed
+
+
+@pytest.mark.parametrize("separator", "\t|")
+def test_a_quote_that_swallows_rows_is_refused(separator):
+    rows = ["image,caption", 'a.png,"Stop says a sign', "b.png,a dog", 'c.png,it said go"']
+    Path("list.csv").write_text("\n".join(rows).replace(",", separator))
+    assert "list.csv: row 2: a field that begins with a quote runs on" in refused("list.csv")
 
 
 @pytest.mark.parametrize("header", ["file_name,text,text", "file_name,text,Text"])

@@ -9,7 +9,8 @@ from crossmodal.io.suffixes import SUFFIXES
 PAGE = "docs/formats.md"  # that lists these names
 FILES = ("file_name", "filename", "file_path", "filepath", "file", "path")  # of either kind
 NAMES = {
-    "id": ("id", "key", "__key__", "uid", "item", "image_id", "img_id", "imgid"),
+    # beside an image's, `id` is the caption's, as in COCO's annotations
+    "id": ("image_id", "img_id", "imgid", "id", "key", "__key__", "uid", "item"),
     "image": (
         *("image", "image_path", "image_file", "image_file_name", "img", "img_path", "photo"),
         *("picture", "jpg", "jpeg", "png", "webp"),

@@ -1,4 +1,4 @@
-"""Excel's workbooks: the first sheet whose first row names the columns."""
+"""Excel's workbooks: the sheet whose first row names the columns."""
 
 import zipfile
 from collections.abc import Iterator
@@ -21,8 +21,8 @@ def sheet_rows(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
     """Yield number and values of each row below the header; empty ones are left out.
 
     Raises:
-        CrossmodalError: If it is no such workbook, no sheet has a header that names columns, one
-            of them is repeated, or openpyxl is not installed.
+        CrossmodalError: If it is no such workbook, no or several sheets have a header that names
+            columns, one of them is repeated, or openpyxl is not installed.
     """
     first, *rows = _sheet(path)
     header = _header(first)
@@ -37,7 +37,7 @@ def _header(row: Cells) -> list[str]:
 
 
 def _sheet(path: Path) -> list[Cells]:
-    """Return the rows of the first sheet whose first row names the columns."""
+    """Return the rows of the sheet whose first row names the columns; refuse several."""
     try:
         from openpyxl import load_workbook
     except ImportError as error:
@@ -48,12 +48,16 @@ def _sheet(path: Path) -> list[Cells]:
         if size > LARGEST:
             raise ValueError(f"has {size:,} bytes when unpacked, at most {LARGEST:,} fit")
         book = load_workbook(path, read_only=True, data_only=True)
-        sheets = [[*sheet.iter_rows(values_only=True)] for sheet in book.worksheets]
+        sheets = {sheet.title: [*sheet.iter_rows(values_only=True)] for sheet in book.worksheets}
     except Exception as error:  # openpyxl raises anything on corrupt files
         raise CrossmodalError(f"{path}: is no Excel workbook: {error}; save it again") from error
-    if chosen := next((rows for rows in sheets if rows and suffices(_header(rows[0]))), None):
-        return chosen
-    first = next((rows[0] for rows in sheets if rows), ())
+    chosen = [title for title, rows in sheets.items() if rows and suffices(_header(rows[0]))]
+    if len(chosen) > 1:
+        advice = "join them, with a column `split` where they are splits, or remove the others"
+        raise CrossmodalError(f"{path}: sheets {listed(chosen)} have items; {advice}")
+    if chosen:
+        return sheets[chosen[0]]
+    first = next((rows[0] for rows in sheets.values() if rows), ())
     raise CrossmodalError(
         f"{path}: no sheet's first row names two of image, text and speech, as {PAGE} has them; "
         f"the first sheet has: {listed(str(name) for name in first if name) or 'nothing'}"
