@@ -48,3 +48,14 @@ def test_what_a_method_does_wrong_is_told_with_file_and_line(monkeypatch):
 def test_an_unknown_name_is_corrected():
     with pytest.raises(CrossmodalError, match="did you mean 'cca'"):
         step.try_("ccca", PATH)
+
+
+def test_what_a_method_lacks_is_told_with_its_file(monkeypatch):
+    monkeypatch.setattr(CCA, "fit", lambda *_: None)
+    with pytest.raises(CrossmodalError, match=r"cca\.py: AttributeError: 'CCA' .* 'arrays'"):
+        step.try_("cca", PATH)
+
+
+def test_a_plugin_without_an_entry_is_told():
+    with pytest.raises(CrossmodalError, match=r"features: has no 'array'; add `array: \{\}`"):
+        step.try_("array", PATH)

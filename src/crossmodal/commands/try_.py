@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from crossmodal.config import plugins
 from crossmodal.config.fit import Options
 from crossmodal.config.params import Params, read
 from crossmodal.data.feature import Feature
@@ -40,6 +41,7 @@ SCENES: Options = {
     "voices": 2,
     "seed": 0,
 }
+KINDS = ("methods", "features")
 DATASET, FEATURES, WEIGHTS = Path("data/prepared/trial"), Path("features"), Path("weights")
 MODEL, EMBEDDINGS = Path("models/trial/seed0/model.safetensors"), Path("embeddings.h5")
 
@@ -51,7 +53,9 @@ def try_(name: str, path: Path, overlays: Sequence[Path] = ()) -> None:
         CrossmodalError: If there is no such entry, or its plug-in fails; with file and line.
     """
     params = read(path, *overlays)
-    kinds = [kind for kind in ("methods", "features") if name in getattr(params, kind)]
+    kinds = [kind for kind in KINDS if name in getattr(params, kind)]
+    if kind := next((k for k in KINDS if not kinds and name in plugins.names(k)), ""):
+        raise CrossmodalError(f"{kind}: has no {name!r}; add `{name}: {{}}`, with its options")
     if not kinds:
         raise CrossmodalError(
             f"methods, features: {unknown(name, {*params.methods, *params.features})}"
@@ -141,7 +145,11 @@ def _described(rows: np.ndarray | Ragged) -> str:
 
 
 def _place(plugin: object, error: Exception) -> str:
-    """Return file and line of the plug-in in a traceback; empty if it is not in it."""
+    """Return file and line of the plug-in in a traceback; empty if it is not in it.
+
+    What a caller lacks, an argument or an attribute, is the plug-in's if the message names it.
+    """
     file = inspect.getsourcefile(type(plugin))
     lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == file]
-    return f"{file}, line {lines[-1]}" if lines else ""
+    alone = str(file) if type(plugin).__name__ in str(error) else ""
+    return f"{file}, line {lines[-1]}" if lines else alone
