@@ -45,12 +45,6 @@ def test_what_a_method_does_wrong_is_told_with_file_and_line(monkeypatch):
         step.try_("cca", PATH)
 
 
-def test_a_plug_in_without_an_entry_is_told_to_have_one(monkeypatch):
-    monkeypatch.setattr(step.plugins, "names", {"methods": [], "features": ["colour"]}.get)
-    with pytest.raises(CrossmodalError, match="features has no 'colour', a plug-in; add `colour"):
-        step.try_("colour", PATH)
-
-
 def test_an_unknown_name_is_corrected():
     with pytest.raises(CrossmodalError, match="did you mean 'cca'"):
         step.try_("ccca", PATH)

@@ -46,14 +46,6 @@ DATASET, FEATURES, WEIGHTS = Path("data/prepared/trial"), Path("features"), Path
 MODEL, EMBEDDINGS = Path("models/trial/seed0/model.safetensors"), Path("embeddings.h5")
 
 
-def _without_entry(name: str, params: Params, path: Path) -> str:
-    """Return a message on a plug-in that no entry names, or on an unknown name."""
-    for kind in ("methods", "features"):
-        if name in plugins.names(kind):
-            return f"{path}: {kind} has no {name!r}, a plug-in; add `{name}: {{}}` with its options"
-    return f"methods, features: {unknown(name, {*params.methods, *params.features})}"
-
-
 def try_(name: str, path: Path, overlays: Sequence[Path] = ()) -> None:
     """Run one entry of `methods` or `features` on 50 rendered scenes, in a temporary folder.
 
@@ -65,7 +57,9 @@ def try_(name: str, path: Path, overlays: Sequence[Path] = ()) -> None:
     if kind := next((k for k in KINDS if not kinds and name in plugins.names(k)), ""):
         raise CrossmodalError(f"{kind}: has no {name!r}; add `{name}: {{}}`, with its options")
     if not kinds:
-        raise CrossmodalError(_without_entry(name, params, path))
+        raise CrossmodalError(
+            f"methods, features: {unknown(name, {*params.methods, *params.features})}"
+        )
     params.require(kinds[0], name)
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
