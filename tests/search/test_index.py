@@ -86,6 +86,14 @@ def test_an_index_is_built_once_and_again_when_an_input_changes(searched, rng):
     assert len(list(made.root.iterdir())) == 2
 
 
+def test_nothing_is_embedded_where_no_index_can_be_written(searched, rng):
+    index = searched(rng.standard_normal((9, 4)))
+    index.root.write_text("a file instead of the folder")
+    with pytest.raises(FileExistsError):
+        index.open()
+    assert index.gallery.embedded == 0
+
+
 def test_nothing_is_left_of_an_index_that_fails(searched, rng, monkeypatch):
     made = searched(rng.standard_normal((5, 3)).astype(np.float32))
     monkeypatch.setattr("crossmodal.search.index.write_json", lambda *_: 1 / 0)

@@ -10,6 +10,7 @@ import json
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -158,12 +159,13 @@ def open_index(
     if not place.exists():
         for other in root.glob(f"{name}-*"):
             shutil.rmtree(other, ignore_errors=True)
-    if gallery.is_embedded:
-        content = in_form(*gallery.embed(model), model, direction)
-    else:
-        if not place.exists():
-            _write(place, in_form(*gallery.embed(model), model, direction))
-        content = read_rows(place)
+
+    def embedded() -> Rows:
+        return in_form(*gallery.embed(model), model, direction)
+
+    if not gallery.is_embedded and not place.exists():
+        _write(place, embedded)
+    content = embedded() if gallery.is_embedded else read_rows(place)
     return Index(model, direction, content, place / "cells.faiss")
 
 
@@ -199,11 +201,12 @@ def read_rows(place: Path) -> Rows:
         raise CrossmodalError(f"{place}: corrupt ({error}); delete it and search again") from error
 
 
-def _write(place: Path, content: Rows) -> None:
-    """Write an index, complete or not at all."""
+def _write(place: Path, embedded: Callable[[], Rows]) -> None:
+    """Write an index, complete or not at all; nothing is embedded where none can be written."""
     place.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(dir=place.parent, prefix=f".{place.name}."))
     try:
+        content = embedded()
         np.save(temporary / "ids.npy", content.ids)
         np.save(temporary / "rows.npy", content.rows)
         write_json(temporary / "index.json", {"form": content.form})
