@@ -87,7 +87,7 @@ def test_what_is_no_list_of_items_is_refused(entries, reason):
     ("kind", "entry", "reason"),
     [
         ("images", "none.jpg", r"images\[0\] \(none\.jpg\): cannot be read: No such file"),
-        ("images", None, r"images\[0\]: cannot be read: it is a NoneType"),
+        ("images", None, r"images\[0\]: cannot be read: it is of type NoneType; give"),
         ("speech", (np.ones(9, np.int16), 8000), r"speech\[0\]: .*int16"),
         ("speech", (np.ones((1, 2, 3)), 8000), r"speech\[0\]: .*shape \(1, 2, 3\)"),
         ("speech", (np.ones(9), 8000.5), r"speech\[0\]: .*float"),

@@ -34,7 +34,11 @@ def test_no_kind_is_read_and_converted():
     ("name", "advice"),
     [
         *(("a.AAC", "ffmpeg"), ("a.mov", "ffmpeg"), ("a.psd", "magick"), ("a.docx", "pandoc")),
-        *(("a.pdf", "pdftotext"), ("a.xlsx", "such a file itself"), ("a.csv", "a table is a CSV")),
+        *(
+            ("a.pdf", "pdftotext"),
+            ("a.xlsx", "such a file itself"),
+            ("a.csv", "such a file itself"),
+        ),
     ],
 )
 def test_files_that_could_belong_have_advice(name, advice):

@@ -8,7 +8,7 @@ from crossmodal.io.relative_names import defect, inside
 HOSTILE = [
     *("", ".", "..", "/", "../x", "a/../../x", "a/..", "/etc/passwd", "//host/x"),
     *("a\\..\\x", "C:", "C:x", "c:/x", "a\0b", "a\nb", "\x1b[2J", "\x7f", "\ud800"),
-    *(".git", ".git/config", "a/.GIT/hooks/x", "HEAD", "a/./HEAD"),
+    *(".git", ".git/config", "a/.GIT/hooks/x", "refs/heads/x", "a/./REFS/x", "commondir"),
     *("x" * 256, "é" * 128, "a/" * 512 + "b", None, 5, b"x", ["x"]),
 ]
 PIECES = ["..", ".", "/", "a", "\\", "C:", "\0", "\n", "é", "link", "~", "x" * 200]
@@ -22,7 +22,8 @@ def test_hostile_names_are_refused_by_name_and_source(tmp_path, name):
 
 
 @pytest.mark.parametrize(
-    "name", ["a", "a/b.jpg", "./a", "é/日本.png", "a..b", ".a", "-a", "x" * 255, ".gitx", "HEAD/a"]
+    "name",
+    ["a", "a/b.jpg", "./a", "é/日本.png", "a..b", ".a", "-a", "x" * 255, ".gitx", "head", "refs"],
 )
 def test_names_of_files_are_taken(tmp_path, name):
     assert inside(tmp_path, name, "list.json") == tmp_path / name

@@ -9,8 +9,9 @@ from crossmodal.errors import CrossmodalError
 LONGEST, LONGEST_PART = 1024, 255  # bytes of a path, and of a part of it: no system takes more
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 DRIVE = re.compile(r"[A-Za-z]:")
-# of a repository, whose configuration names programs that `git status` in its folder runs
-GIT = re.compile(r"(?:.*/)?(?:\.git(?:/.*)?|HEAD)", re.IGNORECASE)
+# of a repository, whose configuration names programs that `git status` in its folder runs; without
+# `.git`, too, a folder is one if it has the folder `refs`, or `commondir` says where that is
+GIT = re.compile(r"(?:.*/)?(?:\.git|\.git/.*|refs/.*|commondir)", re.IGNORECASE)
 
 
 def defect(name: object) -> str:
