@@ -54,9 +54,11 @@ def try_(name: str, path: Path, overlays: Sequence[Path] = ()) -> None:
     """
     params = read(path, *overlays)
     kinds = [kind for kind in KINDS if name in getattr(params, kind)]
-    if kind := next((k for k in KINDS if not kinds and name in plugins.names(k)), ""):
-        raise CrossmodalError(f"{kind}: has no {name!r}; add `{name}: {{}}`, with its options")
     if not kinds:
+        for kind in KINDS:
+            if name in plugins.names(kind):
+                advice = f"add `{name}: {{}}`, with its options"
+                raise CrossmodalError(f"{kind}: has no {name!r}; {advice}")
         raise CrossmodalError(
             f"methods, features: {unknown(name, {*params.methods, *params.features})}"
         )

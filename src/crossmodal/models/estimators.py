@@ -9,23 +9,26 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 
 from crossmodal.config import plugins
 from crossmodal.config.overlays import read_files
 from crossmodal.config.sections import NAMES
 from crossmodal.config.workflow_files import folder
-from crossmodal.data.split import Split, View
 from crossmodal.errors import CrossmodalError
 from crossmodal.learning.contract import embed, score
 from crossmodal.learning.method import VECTORS, Method, Run
 from crossmodal.learning.selection import selection_score
-from crossmodal.metrics.relevances import names_of
+from crossmodal.models.estimator_arrays import (
+    MODALITIES,
+    held_out,
+    label_columns,
+    validation_arrays,
+    vector_split,
+    vector_view,
+)
 from crossmodal.training.gradient import GradientMethod
 
-HELD_OUT = 10  # one row of so many chooses the epoch where no validation rows are given
-MODALITIES = ("image", "text")
 SEEDS = range(2**32)  # that all random generators take
 
 
@@ -85,14 +88,14 @@ class Estimator(BaseEstimator):
         """
         method = self._method()
         labelled = method.task == "category" and labels is not None
-        further = None if validation is None else _validation(validation, labelled)
-        (own, others), names = _label_columns(labels, further and further[2])
-        train = _split(images, texts, own, names)
+        further = None if validation is None else validation_arrays(validation, labelled)
+        (own, others), names = label_columns(labels, further and further[2])
+        train = vector_split(images, texts, own, names)
         widths = {modality: view.vectors().shape[1] for modality, view in train.views.items()}
         if further:
-            held = _split(*further[:2], others, names, widths)
+            held = vector_split(*further[:2], others, names, widths)
         elif isinstance(method, GradientMethod):
-            train, held = _parted(train)
+            train, held = held_out(train)
         else:
             held = train
         method.fit(train, held, Run(seed=self.random_state, label=type(self).__name__))
@@ -107,7 +110,7 @@ class Estimator(BaseEstimator):
         if not given:
             raise CrossmodalError("transform: give images, texts or both")
         method = self._fitted()
-        rows = [embed(method, m, _view(x, m, self._widths)) for m, x in given]
+        rows = [embed(method, m, vector_view(x, m, self._widths)) for m, x in given]
         return rows[0] if len(rows) == 1 else (rows[0], rows[1])
 
     def similarity(self, images: ArrayLike, texts: ArrayLike) -> np.ndarray:
@@ -123,8 +126,8 @@ class Estimator(BaseEstimator):
         in 0..1; otherwise the sum of the six recalls at 1, 5 and 10, in percent.
         """
         method = self._fitted()
-        (own,), names = _label_columns(labels)
-        split = _split(images, texts, own, names, self._widths)
+        (own,), names = label_columns(labels)
+        split = vector_split(images, texts, own, names, self._widths)
         return float(selection_score(method, split))
 
     def _method(self, **changes: Any) -> Method:
@@ -216,107 +219,3 @@ def _checked_seed(seed: int) -> int:
             f"random_state: is {seed!r}; give a whole number from 0 to {SEEDS[-1]:,}"
         )
     return seed
-
-
-def _validation(
-    given: tuple[ArrayLike, ...], labelled: bool
-) -> tuple[ArrayLike, ArrayLike, ArrayLike | None]:
-    """Return images, texts, and labels, which may be None unless they are needed."""
-    if not isinstance(given, tuple | list) or len(given) not in (2, 3):
-        raise CrossmodalError("validation: give (images, texts) or (images, texts, labels)")
-    images, texts, labels = (*given, None)[:3]
-    if labelled and labels is None:
-        raise CrossmodalError("validation: has no labels; give (images, texts, labels)")
-    return cast(ArrayLike, images), cast(ArrayLike, texts), labels
-
-
-def _array(given: ArrayLike, name: str) -> np.ndarray:
-    if issparse(given):
-        raise CrossmodalError(f"{name}: a sparse matrix; give `.toarray()` of it")
-    try:
-        return np.asarray(given)
-    except (TypeError, ValueError, RuntimeError) as error:  # the last two of torch
-        raise CrossmodalError(f"{name}: {error}; give an array of NumPy's") from error
-
-
-def _view(rows: ArrayLike, modality: str, widths: dict[str, int] | None = None) -> View:
-    """Return vectors as a view, which must have the widths of those that were fitted."""
-    name = f"{modality}s"
-    vectors = _array(rows, name)
-    if vectors.dtype.kind not in "biuf" or vectors.ndim != 2 or not vectors.size:
-        raise CrossmodalError(
-            f"{name}: an array of shape {vectors.shape} and type {vectors.dtype}; a row each "
-            "is needed: numbers (n, d)"
-        )
-    if widths and vectors.shape[1] != widths[modality]:
-        raise CrossmodalError(
-            f"{name}: {vectors.shape[1]} columns, but `fit` had {widths[modality]}; give as many"
-        )
-    if not (finite := np.isfinite(vectors).all(axis=1)).all():
-        raise CrossmodalError(
-            f"{name}: row {np.argmin(finite)} has values that are NaN or infinite; correct them, "
-            "or leave the row out"
-        )
-    vectors = vectors if vectors.dtype.kind == "f" else vectors.astype(np.float32)
-    return View(vectors, np.arange(len(vectors)), [str(row) for row in range(len(vectors))], {})
-
-
-def _labels(given: ArrayLike) -> np.ndarray:
-    """Return the label of each row, (n,), or which of the labels it has, (n, C) bool."""
-    values = _array(given, "labels")
-    if values.ndim == 1:
-        return names_of(values, "row")
-    if values.ndim != 2 or not np.isin(values, (0, 1)).all():
-        raise CrossmodalError(
-            f"labels: an array of shape {values.shape} and type {values.dtype}; give one of each "
-            "row, (n,), or a column of 0 and 1 of each label, (n, C)"
-        )
-    return values.astype(bool)
-
-
-def _label_columns(
-    *sides: ArrayLike | None,
-) -> tuple[list[np.ndarray | None], tuple[str, ...]]:
-    """Return which labels the rows of each side have, (n, C) bool, and their names."""
-    given = {place: _labels(side) for place, side in enumerate(sides) if side is not None}
-    if not given:
-        return [None] * len(sides), ()
-    if len({labels.shape[1:] for labels in given.values()}) > 1:
-        raise CrossmodalError("validation: its labels differ in shape; give the same columns")
-    joined = np.concatenate([*given.values()])
-    names = np.arange(joined.shape[1]) if joined.ndim == 2 else np.unique(joined)
-    columns = joined if joined.ndim == 2 else joined[:, None] == names
-    parts = np.split(columns, np.cumsum([len(labels) for labels in given.values()])[:-1])
-    matrices = dict(zip(given, parts, strict=True))
-    return [matrices.get(place) for place in range(len(sides))], tuple(map(str, names))
-
-
-def _split(
-    images: ArrayLike,
-    texts: ArrayLike,
-    labels: np.ndarray | None,
-    names: tuple[str, ...],
-    widths: dict[str, int] | None = None,
-) -> Split:
-    views = {m: _view(x, m, widths) for m, x in zip(MODALITIES, (images, texts), strict=True)}
-    count = len(views["image"].items)
-    matrix = np.zeros((count, 0), bool) if labels is None else labels
-    if counts := {count, len(views["text"].items), len(matrix)} - {count}:
-        raise CrossmodalError(f"{count} images, but {counts.pop()} texts or labels; need as many")
-    return Split(views["image"].ids, matrix, views, names, "the arrays")
-
-
-def _parted(split: Split) -> tuple[Split, Split]:
-    """Return the rows that are learnt from, and every tenth, which chooses the epoch."""
-    if len(split.items) < HELD_OUT:
-        raise CrossmodalError(
-            f"{len(split.items)} rows; give {HELD_OUT} or more, of which every tenth chooses the "
-            "epoch, or `validation`"
-        )
-    held = np.arange(len(split.items)) % HELD_OUT == HELD_OUT - 1
-    both = []
-    for rows in (~held, held):
-        features = {m: np.asarray(view.features)[rows] for m, view in split.views.items()}
-        labels = split.labels[rows] if split.label_names else None
-        both.append(_split(features["image"], features["text"], labels, split.label_names))
-    return both[0], both[1]
