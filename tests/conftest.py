@@ -36,7 +36,10 @@ VIEWS = {"image": "pixels", "text": "words"}
 
 
 # of the workflows; no other test waits for the first
-LONGEST = ["test_datasets.py", "test_dvc.py", "test_sharing.py"]
+LONGEST = [
+    f"test_{topic}.py"
+    for topic in ("datasets", "dvc", "sharing", "elsewhere", "starts", "tutorial")
+]
 
 
 def pytest_collection_modifyitems(items):

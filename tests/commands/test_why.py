@@ -76,3 +76,8 @@ def test_an_input_that_was_changed_or_lost_is_told(made, capsys):
 def test_a_file_without_a_record_is_refused(made):
     with pytest.raises(CrossmodalError, match="no record says how it was made"):
         why(made.data.folder / "items.csv")
+
+
+def test_a_folder_is_refused(made):
+    with pytest.raises(CrossmodalError, match="is a folder; name a file in it"):
+        why(made.data.folder)

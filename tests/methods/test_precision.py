@@ -19,6 +19,11 @@ ON_FILES, ON_SPEECH = ["vse_finetuned"], ["matchmap", "vase"]
 NAMES = sorted([*ON_MATRICES, *ON_WORDS, *ON_FILES, *ON_SPEECH])
 
 
+@pytest.fixture(autouse=True)
+def _small(with_small_crops):
+    with_small_crops("squeezenet1_1")
+
+
 @pytest.fixture
 def split_of(make_split, classes, rng):
     """A function that makes the split of a method."""

@@ -149,6 +149,7 @@ def test_pairs_without_labels_are_scored_by_recalls():
         (lambda: SAM().fit(SEPALS[:9], PETALS[:9], SPECIES[:9]), "9 rows; give 10 or more"),
         (lambda: CCA(random_state=-1), "random_state: is -1"),
         (lambda: CCA(random_state=None), "random_state: is None"),
+        (lambda: CCA(random_state=True), "random_state: is True"),
         (lambda: CCA().set_params(random_state="a"), "random_state: is 'a'"),
     ],
 )

@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 import crossmodal
+from crossmodal.config.workflow_files import params_file
 from crossmodal.errors import CrossmodalError
 from crossmodal.reporting.comparison import compare
 from crossmodal.reporting.query_values import QueryValues, write_query_values
@@ -78,6 +79,16 @@ def test_a_run_is_named_or_is_the_path_of_its_metrics(tmp_path, monkeypatch):
     named = compare("one", "two/seed0")
     assert named == compare(paths[0].with_suffix(".json"), str(paths[1]))
     assert str(named).splitlines()[0].startswith("a-to-b               R@1          +50 ")
+
+
+def test_params_and_what_is_laid_over_it_may_be_texts(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("one", "two"):
+        write_run(tmp_path / f"results/runs/{name}/seed0.npz", [1] * 8)
+    (tmp_path / "more.yaml").write_text("seeds: 2\n")
+    compare("one", "two", params=str(params_file()), overlays="more.yaml")
+    with pytest.raises(CrossmodalError, match="absent"):
+        compare("one", "two", overlays="absent.yaml")
 
 
 def test_runs_without_a_shared_seed_are_refused(tmp_path, monkeypatch):

@@ -214,7 +214,7 @@ def _defaults(plugin: str) -> dict[str, Any]:
 
 
 def _checked_seed(seed: int) -> int:
-    if not isinstance(seed, int | np.integer) or seed not in SEEDS:
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed not in SEEDS:
         raise CrossmodalError(
             f"random_state: is {seed!r}; give a whole number from 0 to {SEEDS[-1]:,}"
         )

@@ -71,7 +71,11 @@ class Comparison:
 
 
 def compare(
-    first: Run, second: Run, *, params: Path | None = None, overlays: Sequence[Path] = ()
+    first: Run,
+    second: Run,
+    *,
+    params: str | Path | None = None,
+    overlays: str | Path | Sequence[str | Path] = (),
 ) -> Comparison:
     """Compare two runs, or two evaluations, on the same queries.
 
@@ -84,7 +88,7 @@ def compare(
         second: Another one.
         params: The project's params.yaml, which says what is random; by default that of the working
             folder.
-        overlays: Files laid over it.
+        overlays: Files laid over it; one path, or several.
 
     Returns:
         All numbers, first minus second; queries of evaluations are named by their rows.
@@ -107,7 +111,8 @@ def compare(
     _check(names, runs)
     project = None
     if not all(isinstance(run, Evaluation) for run in (first, second)):
-        project = read(params or params_file(), *overlays)
+        given = [overlays] if isinstance(overlays, str | Path) else overlays
+        project = read(Path(params or params_file()), *map(Path, given))
     numbers = _lines(names, runs, project)
     return Comparison(numbers, find_flips(runs, _flipping(names, numbers, project)))
 

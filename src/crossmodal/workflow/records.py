@@ -121,8 +121,10 @@ def record_of(path: Path) -> Record:
     """Return what is known of an output: Snakemake's record, or the one that is carried beside it.
 
     Raises:
-        CrossmodalError: If there is none.
+        CrossmodalError: If there is none, or `path` is a folder.
     """
+    if path.is_dir():
+        raise CrossmodalError(f"{path}: is a folder; name a file in it")
     carried = read_carrier(home(path) / CARRIER).get(name_of(path))
     record = _stored(name_of(path)) or (carried and carried.record)
     if not record or UNKNOWN in (record.params or ()):

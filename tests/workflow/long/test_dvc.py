@@ -41,18 +41,20 @@ def test_a_second_dvc_repro_does_nothing(finished):
 
 @pytest.fixture(scope="module")
 def narrow(finished, tmp_path_factory):
-    """A project whose branch `narrow` has fewer dimensions of CCA; not to be changed."""
+    """A project whose branch `narrow` has an experiment of DVC; not to be changed."""
     project = copied(finished.folder, tmp_path_factory.mktemp("narrow") / "project")
     before = times(project, "data", "features", "models/sam")
     project.call("git", "checkout", "--quiet", "-b", "narrow")
-    set_option(project, "cca", "dims", 5)
-    assert jobs_run(project.call(*REPRO)) == ONE_RUN
+    output = project.call("dvc", "exp", "run", "-S", "methods.cca.dims=5")
+    assert jobs_run(output) == ONE_RUN
+    assert project.params()["methods"]["cca"]["dims"] == 5
+    assert shown_by_dims(project).keys() == {5}
     assert times(project, "data", "features", "models/sam") == before
     project.record()
     return project
 
 
-def test_changed_option_runs_alone_and_shows_in_dvc(narrow, tmp_path):
+def test_an_experiment_runs_its_jobs_alone_and_shows_in_dvc(narrow, tmp_path):
     assert narrow.jobs() == {}
     assert narrow.call("dvc", "params", "diff", "HEAD~1").split()[-4:-1] == [
         "params.yaml",
@@ -88,13 +90,6 @@ def test_snakemake_runs_first_and_dvc_then_records(project):
     output = project.call(*REPRO)
     assert jobs_run(output) == {}
     assert "Updating lock file" in output
-
-
-def test_an_experiment_runs_its_jobs_alone(project):
-    output = project.call("dvc", "exp", "run", "-S", "methods.cca.dims=5")
-    assert jobs_run(output) == ONE_RUN
-    assert project.params()["methods"]["cca"]["dims"] == 5
-    assert shown_by_dims(project).keys() == {5}
 
 
 def queue_status(project, *unwanted):
