@@ -49,8 +49,7 @@ def test_override_changes_its_method_and_heirs_alone(own):
     found = changed(own, {"params.yaml": overrides})
     layers = based(CONTENT["methods"], "methods")
     for name, spec in PARAMS.experiments.items():
-        plugin = PARAMS.plugin("methods", spec.method)["plugin"]
-        options = {**PARAMS._facts.defaults[f"methods.{plugin}"]}
+        options = {**PARAMS._facts.entries[f"methods.{spec.method}"].defaults}
         for address, said in layers[spec.method]:
             method = address.split(".")[1]
             options |= said | ({leaves[method]: values[method]} if method in leaves else {})

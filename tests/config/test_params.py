@@ -308,6 +308,32 @@ def test_content_in_another_order_is_not_checked_again(checked, monkeypatch):
     assert params.parse(dict(reversed(config.items())), checked)
 
 
+def test_a_change_makes_its_own_plug_ins_alone(checked, monkeypatch):
+    made = []
+    make = params.plugins.make
+    monkeypatch.setattr(params.plugins, "make", lambda *entry: made.append(entry) or make(*entry))
+    config = yaml.safe_load(VALID)
+    config["features"]["sift"]["matrix"] = "lda"
+    params.parse(config, checked)
+    assert [kind for kind, *_ in made] == ["features"]
+    made.clear()
+    config["experiments"]["wiki_cca"]["options"] = {"ridge": 0.5}
+    params.parse(config, checked)
+    assert {kind for kind, *_ in made} == {"methods"}
+    made.clear()
+    params.parse(config, checked)
+    assert made == []
+
+
+def test_mistakes_are_found_after_an_earlier_check_too(checked):
+    note = checked.read_text()
+    for path, value, parts in MESSAGES:
+        checked.write_text(note)
+        with pytest.raises(CrossmodalError) as caught:
+            params.parse(changed(path, value), checked)
+        assert all(part in str(caught.value) for part in parts)
+
+
 def test_initial_weights_are_known_of_each_experiment(tmp_path):
     config = yaml.safe_load(VALID)
     config["methods"]["vase"] = PARAMS.methods["vase"]
@@ -338,7 +364,7 @@ def test_another_value_or_another_source_is_checked_again(checked, monkeypatch):
     config["methods"]["cca"]["dims"] = -1
     with pytest.raises(CrossmodalError, match=r"methods\.cca\.dims"):
         params.parse(config, checked)
-    monkeypatch.setattr(params, "_key", lambda config: "of other source")
+    monkeypatch.setattr(params, "_source", lambda: "another one")
     monkeypatch.setattr(params.plugins, "make", lambda *_: pytest.fail("made again"))
     with pytest.raises(pytest.fail.Exception, match="made again"):
         params.parse(yaml.safe_load(VALID), checked)
@@ -351,11 +377,11 @@ def test_a_corrupt_note_of_the_last_check_is_overwritten(checked):
     assert checked.read_text() == good
 
 
-@pytest.mark.parametrize("plugin", ["datasets.wikipedia", "features.published", "methods.cca"])
-def test_described__a_new_option_with_a_default_changes_nothing(plugin):
+@pytest.mark.parametrize("entry", ["datasets.wikipedia", "features.sift", "methods.cca"])
+def test_described__a_new_option_with_a_default_changes_nothing(entry):
     small = params.parse(yaml.safe_load(VALID))
     before = small.described("wiki_cca")
-    small._facts.defaults[plugin] = small._facts.defaults[plugin] | {"new": [1, 2.0]}
+    small._facts.entries[entry].defaults["new"] = [1, 2.0]
     assert small.described("wiki_cca") == before
 
 
@@ -378,7 +404,7 @@ def test_described__another_value_changes_it(path, value):
 def test_described__a_stated_default_is_as_none_stated():
     small = params.parse(yaml.safe_load(VALID))
     before = small.described("wiki_cca")
-    small._facts.defaults["methods.cca"] = {"power": 0.0}
+    small._facts.entries["methods.cca"].defaults["power"] = 0.0
     stated = small.described("wiki_cca")
     del small.methods["cca"]["power"]
     assert small.described("wiki_cca") == stated != before

@@ -10,7 +10,7 @@ import pytest
 
 from crossmodal.commands.describe import describe
 from crossmodal.config import plugin_files, plugins
-from crossmodal.config.params import _key
+from crossmodal.config.params import _source
 from crossmodal.errors import CrossmodalError
 from crossmodal.workflow import code_hash
 from tests.project_params import PATH
@@ -104,9 +104,9 @@ def test_code_of_a_plug_in_makes_its_jobs_due(own):
 
 
 def test_a_check_is_repeated_for_a_changed_plug_in(own):
-    before = _key({})
+    before = _source()
     own.write_text(own.read_text() + "# a comment\n")
-    assert _key({}) != before
+    assert _source() != before
 
 
 def test_a_mistake_is_told_with_file_and_line(own):

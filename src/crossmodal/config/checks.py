@@ -6,7 +6,8 @@ from typing import Any, get_args
 from crossmodal.config import plugins
 from crossmodal.config.experiment import Experiment
 from crossmodal.config.external_numbers import external_numbers
-from crossmodal.config.facts import Facts
+from crossmodal.config.facts import ExperimentFacts, Facts, asked
+from crossmodal.config.fit import non_defaults
 from crossmodal.config.grids import combinations
 from crossmodal.config.published_numbers import Published, papers, published_numbers
 from crossmodal.config.sections import Sections
@@ -30,10 +31,11 @@ class Checks:
     Args:
         params: What is checked.
         facts: Facts of its plug-ins, to which the checks add those of experiments.
+        earlier: Facts of an earlier check of the same source.
     """
 
-    def __init__(self, params: Sections, facts: Facts) -> None:
-        self.params, self.facts = params, facts
+    def __init__(self, params: Sections, facts: Facts, earlier: Facts) -> None:
+        self.params, self.facts, self.earlier = params, facts, earlier
         # a group may be named, and was replaced by its experiments
         self.nameable = params.experiments.keys() | params.groups.keys()
 
@@ -89,7 +91,8 @@ class Checks:
         for experiment in table.experiments:
             dataset = self.params.experiments[experiment].dataset
             if f"datasets.{dataset}" not in self.facts.broken:
-                named = [*self.facts.qrels.get(dataset, ()), "own", "a path that ends in .csv"]
+                own = self.facts.entries[f"datasets.{dataset}"].qrels
+                named = [*own, "own", "a path that ends in .csv"]
                 member(name, named, f"{where} of {dataset}")
 
     def _check_sources(self, name: str, results: tuple[str, ...] = ()) -> str:
@@ -160,10 +163,16 @@ class Checks:
                 f"params.yaml: {where}: {option!r} is in `grid` and in `search`; "
                 "leave it out of one"
             )
+        shapes = [self.facts.features[feature].shape for feature in spec.views.values()]
+        of = asked(non_defaults(fit), [*spec.views.items()], shapes, spec.gpus)
+        earlier = self.earlier.experiments.get(name)
+        if earlier and earlier.of == of:
+            self.facts.experiments[name] = earlier
+            return
         method = plugins.make("methods", fit.plugin, fit.options, f"{where}.options")
         self._check_views(f"{where}.views", spec, method)
-        self.facts.weights[name], self.facts.random[name] = method.weights, method.random
-        self.facts.tasks[name], self.facts.threads[name] = method.task, method.threads
+        facts = {fact: getattr(method, fact) for fact in ("weights", "random", "task", "threads")}
+        self.facts.experiments[name] = ExperimentFacts(of=of, **facts)
         if spec.gpus > 1 and not method.distributed:
             raise CrossmodalError(
                 f"params.yaml: {where}.gpus: is {spec.gpus}, but the method {fit.plugin!r} "

@@ -1,9 +1,20 @@
-"""Facts of plug-ins from a check of params.yaml, so that they need not be imported again."""
+"""Facts of plug-ins from a check of params.yaml, so that they need not be imported again.
+
+A change of one entry imports its plug-in alone.
+"""
+
+import hashlib
+import json
 
 from pydantic import Field
 
 from crossmodal.config.fit import Options
 from crossmodal.plugin import Count, Strict
+
+
+def asked(*parts: object) -> str:
+    """Return the hash of what is checked, which may have values that JSON does not know."""
+    return hashlib.sha256(json.dumps(parts, default=str, sort_keys=True).encode()).hexdigest()
 
 
 class FeatureFacts(Strict):
@@ -22,31 +33,57 @@ class FeatureFacts(Strict):
     packages: tuple[str, ...]
 
 
+class EntryFacts(Strict):
+    """Answers of the plug-in of one entry of `datasets`, `features` or `methods`.
+
+    Attributes:
+        of: Digest of the entry.
+        defaults: Options that have a default.
+        qrels: Of a dataset, names of the qrels that it has.
+        gpu: Of a method, whether it can use a GPU.
+        scores_on_gpu: Of a method, whether the evaluation of its runs can.
+    """
+
+    of: str
+    defaults: Options
+    qrels: list[str]
+    gpu: bool
+    scores_on_gpu: bool
+
+
+class ExperimentFacts(Strict):
+    """Answers of an experiment's method, with its options.
+
+    Attributes:
+        of: Digest of all that was checked.
+        weights: File of the method's weights.
+        random: Whether the seed matters.
+        task: 'category' or 'instance'.
+        threads: That the method makes use of.
+    """
+
+    of: str
+    weights: str
+    random: bool
+    task: str
+    threads: int
+
+
 class Facts(Strict):
     """Answers of all plug-ins that params.yaml names, with its options.
 
     Attributes:
         key: Hash of params.yaml and of all source that was checked.
-        features: Of each entry of `features`.
-        gpu: Plug-in of a method -> whether it can use a GPU.
-        scores_on_gpu: Plug-in of a method -> whether the evaluation of its runs can.
-        defaults: Section and plug-in, such as 'methods.sam' -> options that have a default.
-        weights: Experiment -> file of its method's weights.
-        random: Experiment -> whether its seed matters.
-        tasks: Experiment -> task of its method.
-        threads: Experiment -> threads of its method.
-        qrels: Entry of `datasets` -> names of the qrels that it has.
+        source: Hash of that source.
+        entries: Entry, such as 'methods.sam' -> answers of its plug-in.
+        features: Of each entry of `features`, what the rules ask for.
+        experiments: Of each experiment, answers of its method.
         broken: Entry -> why its plug-in cannot be used; of experiments, one of theirs.
     """
 
-    key: str
-    features: dict[str, FeatureFacts]
-    gpu: dict[str, bool]
-    scores_on_gpu: dict[str, bool] = Field(default={})
-    defaults: dict[str, Options] = Field(default={})
-    weights: dict[str, str] = Field(default={})
-    random: dict[str, bool] = Field(default={})
-    tasks: dict[str, str] = Field(default={})
-    threads: dict[str, int] = Field(default={})
-    qrels: dict[str, list[str]] = Field(default={})
+    key: str = ""
+    source: str = ""
+    entries: dict[str, EntryFacts] = Field(default={})
+    features: dict[str, FeatureFacts] = Field(default={})
+    experiments: dict[str, ExperimentFacts] = Field(default={})
     broken: dict[str, str] = Field(default={})

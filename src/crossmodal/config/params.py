@@ -13,8 +13,8 @@ from pydantic import PrivateAttr, ValidationError
 
 from crossmodal.config import plugin_files, plugins
 from crossmodal.config.checks import Checks, member
-from crossmodal.config.facts import Facts, FeatureFacts
-from crossmodal.config.fit import Entry, non_defaults
+from crossmodal.config.facts import EntryFacts, Facts, FeatureFacts, asked
+from crossmodal.config.fit import Entry, Options, non_defaults
 from crossmodal.config.overlays import naming, read_files
 from crossmodal.config.sections import Sections
 from crossmodal.config.workflow_files import project_of
@@ -31,14 +31,13 @@ CHECKED = Path(".snakemake/params-checked.json")  # beside params.yaml
 class Params(Sections):
     """params.yaml, and what its plug-ins answer."""
 
-    _facts: Facts = PrivateAttr(default_factory=lambda: Facts(key="", features={}, gpu={}))
+    _facts: Facts = PrivateAttr(default_factory=Facts)
     _made: dict[tuple[str, str], Any] = PrivateAttr(default_factory=dict)
 
     def plugin(self, kind: str, name: str) -> Entry:
         """Return plug-in and options of an entry, those with a default too."""
         entry = super().plugin(kind, name)
-        defaults = self._facts.defaults.get(f"{kind}.{entry['plugin']}", {})
-        return {"plugin": entry["plugin"], "options": defaults | entry["options"]}
+        return {"plugin": entry["plugin"], "options": self._defaults(kind, name) | entry["options"]}
 
     def feature_of(self, name: str) -> FeatureFacts:
         """Return the facts of one entry of `features`."""
@@ -56,22 +55,22 @@ class Params(Sections):
     def uses_gpu(self, experiment: str) -> bool:
         """Return whether an experiment's method can use a GPU."""
         self.require("experiments", experiment)
-        return self._facts.gpu[self.fit(experiment).plugin]
+        return self._method_of(experiment).gpu
 
     def scores_on_gpu(self, experiment: str) -> bool:
         """Return whether the evaluation of an experiment's runs can use a GPU."""
         self.require("experiments", experiment)
-        return self._facts.scores_on_gpu[self.fit(experiment).plugin]
+        return self._method_of(experiment).scores_on_gpu
 
     def weights_of(self, experiment: str) -> str:
         """Return the file in `data/raw/weights/` that a method begins with, or an empty name."""
         self.require("experiments", experiment)
-        return self._facts.weights[experiment]
+        return self._facts.experiments[experiment].weights
 
     def threads_of(self, experiment: str) -> int:
         """Return the threads that an experiment's method makes use of."""
         self.require("experiments", experiment)
-        return self._facts.threads[experiment]
+        return self._facts.experiments[experiment].threads
 
     @property
     def broken(self) -> dict[str, str]:
@@ -98,7 +97,7 @@ class Params(Sections):
     def is_deterministic(self, experiment: str) -> bool:
         """Return whether every seed of an experiment would give the same model."""
         self.require("experiments", experiment)
-        return not self._facts.random[experiment]
+        return not self._facts.experiments[experiment].random
 
     def described(self, experiment: str) -> str:
         """Return the digest of the description of a fit."""
@@ -109,14 +108,15 @@ class Params(Sections):
 
         Options at their default are left out, so that a new one changes no digest.
         """
-        fit, dataset = self.fit(experiment), self.experiments[experiment].dataset
+        fit, spec = self.fit(experiment), self.experiments[experiment]
         names, features = [*fit.views.values()], {}
         while names:
             name = names.pop()
-            features[name] = self._stated("features", self.plugin("features", name))
+            features[name] = self._stated("features", name, self.plugin("features", name))
             names += self.feature_of(name).of
-        method = self._stated("methods", {"plugin": fit.plugin, "options": fit.options})
-        data = self._stated("datasets", self.plugin("datasets", dataset))
+        options: Entry = {"plugin": fit.plugin, "options": fit.options}
+        method = self._stated("methods", spec.method, options)
+        data = self._stated("datasets", spec.dataset, self.plugin("datasets", spec.dataset))
         return non_defaults(fit) | method, {**data}, features
 
     def plugins_of(self, experiment: str) -> tuple[str, str, set[str]]:
@@ -125,9 +125,17 @@ class Params(Sections):
         plugins = {str(entry["plugin"]) for entry in features.values()}
         return self.fit(experiment).plugin, str(dataset["plugin"]), plugins
 
-    def _stated(self, kind: str, entry: Entry) -> Entry:
+    def _method_of(self, experiment: str) -> EntryFacts:
+        return self._facts.entries[f"methods.{self.experiments[experiment].method}"]
+
+    def _defaults(self, kind: str, name: str) -> Options:
+        """Return the options of an entry that have a default, once they are known."""
+        facts = self._facts.entries.get(f"{kind}.{name}")
+        return facts.defaults if facts else {}
+
+    def _stated(self, kind: str, name: str, entry: Entry) -> Entry:
         """Return an entry with those options alone that are not at their default."""
-        defaults = self._facts.defaults.get(f"{kind}.{entry['plugin']}", {})
+        defaults = self._defaults(kind, name)
         options = {
             name: value
             for name, value in entry["options"].items()
@@ -138,7 +146,7 @@ class Params(Sections):
     def task_of(self, experiment: str) -> str:
         """Return the task of an experiment's method: 'category' or 'instance'."""
         self.require("experiments", experiment)
-        return self._facts.tasks[experiment]
+        return self._facts.experiments[experiment].task
 
     def seeds_of(self, experiment: str) -> range:
         """Return the seeds of an experiment, from 0; one where nothing is random."""
@@ -146,64 +154,43 @@ class Params(Sections):
             return range(1)
         return range(self.experiments[experiment].seeds or self.seeds)
 
-    def check(self, key: str) -> None:
+    def check(self, facts: Facts, earlier: Facts) -> None:
         """Check every name and option against what exists, and keep the facts.
 
         Args:
-            key: Under which the facts are kept.
+            facts: Where the facts are put.
+            earlier: Facts of an earlier check of the same source; what is as it was is not checked
+                again.
 
         Raises:
             CrossmodalError: With key path, value and the allowed values.
         """
-        self._facts = self._find_facts(key)
-        Checks(self, self._facts).all()
-
-    def _recall(self, checked: Path, key: str) -> bool:
-        """Take the facts of an earlier check, if they are of this content and source."""
-        try:
-            facts = Facts.model_validate_json(checked.read_bytes())
-        except (OSError, ValidationError):
-            return False
-        if facts.key != key:  # plug-ins may have had other options then
-            return False
-        self._facts = facts
-        return True
-
-    def _find_facts(self, key: str) -> Facts:
-        """Make every plug-in once, and ask it."""
-        instances, features, broken = {}, {}, {}
         for kind, name in self._entries():
-            try:
-                instances[kind, name] = plugin = self.instance(kind, name)
-                if kind == "features":
-                    features[name] = _facts_of(plugin)
-            except plugins.BrokenPluginError as error:
-                broken[f"{kind}.{name}"] = str(error)
-        methods = {
-            self.plugin(kind, name)["plugin"]: method
-            for (kind, name), method in instances.items()
-            if kind == "methods"
-        }
-        defaults = {
-            f"{kind}.{self.plugin(kind, name)['plugin']}": _defaults(plugin.Options)
-            for (kind, name), plugin in instances.items()
-        }
-        qrels = {
-            name: [*dataset.qrels]
-            for (kind, name), dataset in instances.items()
-            if kind == "datasets"
-        }
-        return Facts(
-            key=key,
-            features=features,
-            gpu={name: method.gpu for name, method in methods.items()},
-            scores_on_gpu={
-                name: getattr(method, "scores_on_gpu", False) for name, method in methods.items()
-            },
-            defaults=defaults,
-            qrels=qrels,
-            broken=broken,
-        )
+            self._ask(kind, name, facts, earlier)
+        self._facts = facts
+        Checks(self, facts, earlier).all()
+
+    def _ask(self, kind: str, name: str, facts: Facts, earlier: Facts) -> None:
+        """Put the facts of an entry's plug-in, which is made unless the entry is as it was."""
+        where, of = f"{kind}.{name}", asked(self.plugin(kind, name))
+        if where in earlier.entries and earlier.entries[where].of == of:
+            facts.entries[where] = earlier.entries[where]
+            if kind == "features":
+                facts.features[name] = earlier.features[name]
+            return
+        try:
+            plugin = self.instance(kind, name)
+            if kind == "features":
+                facts.features[name] = _facts_of(plugin)
+            facts.entries[where] = EntryFacts(
+                of=of,
+                defaults=_defaults(plugin.Options),
+                qrels=[*plugin.qrels] if kind == "datasets" else [],
+                gpu=kind == "methods" and plugin.gpu,
+                scores_on_gpu=kind == "methods" and getattr(plugin, "scores_on_gpu", False),
+            )
+        except plugins.BrokenPluginError as error:
+            facts.broken[where] = str(error)
 
     def instance(self, kind: str, name: str) -> Any:
         """Return the plug-in of an entry, which is made at the first call."""
@@ -249,8 +236,8 @@ def parse(config: dict[str, Any], checked: Path | None = None) -> Params:
 
     Args:
         config: The content.
-        checked: Where the facts of the last check are kept: if neither the content nor any source
-            has changed since, plug-ins are not imported.
+        checked: Where the facts of the last check are kept: unless its source has changed since,
+            a plug-in is imported only if its entry or an experiment with it has changed.
 
     Raises:
         CrossmodalError: One line per finding, with key path, value and what is allowed.
@@ -260,25 +247,35 @@ def parse(config: dict[str, Any], checked: Path | None = None) -> Params:
         params = Params.model_validate(config)
     except ValidationError as error:
         raise CrossmodalError(plugins.explain(error, Params)) from None
-    key = _key(config)
-    if not (checked and params._recall(checked, key)):
-        params.check(key)
-        if checked and not params.broken:  # what is broken may be mended outside of the package
-            with suppress(OSError):  # the project's folder may be somebody else's
-                write_text(checked, params._facts.model_dump_json())
+    source = _source()
+    key = asked(config, source)  # Snakemake has the sections of an overlay in another order
+    earlier = _earlier(checked, source) if checked else Facts()
+    if earlier.key == key:
+        params._facts = earlier
+        return params
+    params.check(Facts(key=key, source=source), earlier)
+    if checked and not params.broken:  # what is broken may be mended outside of the package
+        with suppress(OSError):  # the project's folder may be somebody else's
+            write_text(checked, params._facts.model_dump_json())
     return params
 
 
-def _key(config: dict[str, Any]) -> str:
-    """Hash of the content, and of the source of this package and of plug-ins outside of it.
-
-    Snakemake has the sections of an overlay in another order.
-    """
-    hashed = hashlib.sha256(json.dumps(config, default=str, sort_keys=True).encode())
+def _source() -> str:
+    """Hash of the source of this package and of plug-ins outside of it."""
+    hashed = hashlib.sha256()
     own = Path(__file__).parents[1].rglob("*.py")
     for path in sorted({*own, *plugin_files.sources().values()}):
         hashed.update(path.read_bytes())
     return hashed.hexdigest()
+
+
+def _earlier(checked: Path, source: str) -> Facts:
+    """Return the facts of an earlier check; none if the source was another one."""
+    try:
+        facts = Facts.model_validate_json(checked.read_bytes())
+    except (OSError, ValidationError):
+        return Facts()
+    return facts if facts.source == source else Facts()  # plug-ins may have had other options
 
 
 def read(*files: Path) -> Params:

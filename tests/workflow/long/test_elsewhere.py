@@ -36,7 +36,7 @@ module crossmodal:
 use rule * from crossmodal as crossmodal_*
 """
 
-SHORT = ("seeds=1", "methods={sam: {epochs: 3}}")  # for the sake of time
+SHORT = "seeds: 1\nmethods:\n  sam: {epochs: 3}\n"  # for the sake of time
 
 
 def call(folder, *command, site=None):
@@ -61,8 +61,9 @@ def test_the_wheel_runs_own_data_in_an_empty_folder(site, tmp_path):
     crossmodal = (sys.executable, "-m", "crossmodal")
     printed = call(folder, *crossmodal, "init", "holiday", site=site)
     assert "crossmodal run --cores 8 results/tables/holiday.md" in printed
-    run = ("run", "results/tables/holiday.md", "--cores", "2")
-    call(folder, *crossmodal, *run, "--config", *SHORT, site=site)
+    with (folder / "holiday.yaml").open("a") as stream:
+        stream.write(SHORT)
+    call(folder, *crossmodal, "run", "results/tables/holiday.md", "--cores", "2", site=site)
     assert "| CCA |" in (folder / "results/tables/holiday.md").read_text()
     code = {"Snakefile", "rules", "src", "params.yaml", "experiments", ".dvcignore"}
     assert not code & {path.name for path in folder.iterdir()}
