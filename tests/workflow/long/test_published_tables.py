@@ -36,10 +36,15 @@ STEPS = ("steps", "pretraining_steps", "classifier_steps", "correspondence_steps
 BRIEF |= dict.fromkeys(STEPS, 2)
 
 
-def brief(method):
-    """Options of a method, fewer of everything."""
-    small = {key: BRIEF[key] for key in method.keys() & BRIEF.keys()}
-    return {key: thin(value) for key, value in method.items()} | small
+def brief(options, known):
+    """Options, fewer of everything; those that are known may have a default alone."""
+    small = {key: BRIEF[key] for key in known & BRIEF.keys()}
+    return {key: thin(value) for key, value in options.items()} | small
+
+
+def brief_method(name):
+    """An entry of `methods`."""
+    return brief(PARAMS.methods[name], PARAMS.plugin("methods", name)["options"].keys())
 
 
 def thin(option):
@@ -59,7 +64,7 @@ def small():
         e: PARAMS.experiments[e].model_dump() for t in tables.values() for e in t["experiments"]
     }
     for spec in shown.values():
-        spec |= {"options": brief(spec["options"]), "search": {}}
+        spec |= {"options": brief(spec["options"], spec["options"].keys()), "search": {}}
     methods = {spec["method"] for spec in shown.values()}
     return params.parse(
         {
@@ -72,7 +77,7 @@ def small():
             "datasets": PARAMS.datasets,
             "features": PARAMS.features
             | {"vgg19_centre": PARAMS.features["vgg19_centre"] | NETWORK},
-            "methods": {name: brief(PARAMS.methods[name]) for name in methods},
+            "methods": {name: brief_method(name) for name in methods},
         }
     )
 

@@ -46,12 +46,20 @@ class Start(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def start(request, untouched, tmp_path_factory):
-    text, write, _ = STARTS[request.param]
-    project = copied(untouched.folder, tmp_path_factory.mktemp(request.param) / "project")
-    write(project.folder)
+def whole(untouched, tmp_path_factory):
+    """A project with all that params.yaml has, which is checked; not to be changed."""
+    project = copied(untouched.folder, tmp_path_factory.mktemp("whole") / "project")
     methods = {name: CONTENT["methods"][name] | {"epochs": 3} for name in ("sam", "en")}
     project.write_params(CONTENT | {"seeds": 1, "methods": CONTENT["methods"] | methods})
+    project.run("--dry-run", "acquired")
+    return project
+
+
+@pytest.fixture(scope="module")
+def start(request, whole, tmp_path_factory):
+    text, write, _ = STARTS[request.param]
+    project = copied(whole.folder, tmp_path_factory.mktemp(request.param) / "project")
+    write(project.folder)
     project.record()
     outputs = {}
     for command, printed in steps(text):
