@@ -31,8 +31,9 @@ install = uv pip install $(verified) $(1) || pip install $(verified) $(1)
 verified := --quiet --no-deps --require-hashes
 # threads of two processes would wait for each other, many times as long as they compute
 PYTEST := OMP_NUM_THREADS=1 pytest
-# as many files of tests as processors at a time, in the order of tests/conftest.py
-PARALLEL := $(PYTEST) --dist loadfile --no-loadscope-reorder --numprocesses
+# files of tests at a time, in the order of tests/conftest.py: one more than processors, since tests
+# wait for files and for other processes
+PARALLEL := $(PYTEST) --dist loadfile --no-loadscope-reorder --numprocesses $$(($(CORES) + 1))
 # skipped where the packages of pretrained encoders are absent
 ENCODERS := tests/features/test_new_items.py tests/*/test_clip.py tests/*/test_dual_encoder.py
 ENCODERS += tests/*/test_sentence_*.py tests/*/test_init_encoder.py
@@ -55,14 +56,13 @@ tables: $(VENV)/installed
 	cat results/tables/all.md
 
 test: $(VENV)/installed-dev
-	$(PARALLEL) auto
+	$(PARALLEL)
 
 coverage: $(VENV)/installed-dev
-	$(PARALLEL) auto --cov=crossmodal --cov-report=term:skip-covered --cov-fail-under=94
+	$(PARALLEL) --cov=crossmodal --cov-report=term:skip-covered --cov-fail-under=94
 
-# one more than processors, since a workflow often waits for one job
 test-workflow: $(VENV)/installed-dev
-	$(PARALLEL) $$(($(CORES) + 1)) -m long $(LONG)
+	$(PARALLEL) -m long $(LONG)
 
 # each in an environment of its own, .venv-3.11 for example
 test-pythons:
@@ -83,7 +83,7 @@ test-lowest test-newest: $(VENV)/installed-dev
 	  > $(VENV)-$(RESOLUTION)/versions.txt
 	uv pip install --python $(VENV)-$(RESOLUTION) --editable '.[dev]' \
 	  --constraint $(VENV)-$(RESOLUTION)/versions.txt
-	PATH="$(abspath $(VENV)-$(RESOLUTION))/bin:$$PATH" $(PARALLEL) auto
+	PATH="$(abspath $(VENV)-$(RESOLUTION))/bin:$$PATH" $(PARALLEL)
 
 # the features that tests marked `real` need, as their publisher has them
 mirror: $(VENV)/installed-dev
@@ -102,7 +102,7 @@ test-clouds: $(VENV)/installed-cluster
 	$(PYTEST) tests/cluster/test_kubernetes.py tests/cluster/test_s3.py
 
 test-encoders: $(VENV)/installed-encoders
-	$(PARALLEL) auto $(wildcard $(ENCODERS))
+	$(PARALLEL) $(wildcard $(ENCODERS))
 
 test-mteb: $(VENV)/installed-mteb
 	$(PYTEST) tests/integrations
