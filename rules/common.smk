@@ -14,7 +14,8 @@ from crossmodal.config.workflow_files import PACKAGE, folder, params_file, seen
 from crossmodal.data.prepared import FILES
 from crossmodal.errors import CrossmodalError, explained
 from crossmodal.repeatability import use_portable_instructions
-from crossmodal.workflow.code_hash import code
+from crossmodal.workflow import code_memory
+from crossmodal.workflow.code_hash import MEMORY, code
 from crossmodal.workflow.drawings import Drawings
 from crossmodal.workflow import snakemake_internals as internals
 from crossmodal.workflow.experiments import refuse_missing_data
@@ -64,6 +65,7 @@ if PARAMS.checkpoints:
 if PARAMS.portable:
     use_portable_instructions()
 
+MEMORY.opened(code_memory.FILE)
 JOBS, REQUESTS = Jobs(PARAMS), Requests(PARAMS)
 DRAWINGS = Drawings(JOBS)
 with reporting():

@@ -22,7 +22,10 @@ class Team:
 
     def __init__(self, size):
         self.size = size
-        self.pool = ProcessPoolExecutor(size, get_context("spawn"), use_one_thread)
+        context = get_context("forkserver")
+        # imported once for all processes; the second by the first optimizer of each
+        context.set_forkserver_preload([__name__, "torch._dynamo"])
+        self.pool = ProcessPoolExecutor(size, context, use_one_thread)
 
     def call(self, function, *given):
         """What each process returns, in order."""

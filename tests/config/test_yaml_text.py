@@ -24,3 +24,12 @@ def test_an_anchor_is_refused_with_the_reason(tmp_path, text):
     path.write_text(text)
     with pytest.raises(CrossmodalError, match=r"line 1: '[xy]' is an anchor.*dvc exp run -S"):
         read_yaml(path)
+
+
+def test_a_changed_answer_changes_no_later_one(tmp_path):
+    path = tmp_path / "a.yaml"
+    path.write_text("a: {b: [1]}\n")
+    read_yaml(path)["a"]["b"].append(2)
+    assert read_yaml(path) == {"a": {"b": [1]}}
+    path.write_text("a: 2\n")
+    assert read_yaml(path) == {"a": 2}

@@ -8,6 +8,7 @@ import pytest
 import crossmodal
 from crossmodal.config import plugins
 from crossmodal.workflow import code_hash
+from crossmodal.workflow.code_memory import CodeMemory
 
 PACKAGE = Path(crossmodal.__file__).parent
 FILES = {
@@ -42,6 +43,7 @@ def fit(x):
 
 
 def forget():
+    code_hash.MEMORY = CodeMemory()
     for function in (code_hash.code, code_hash._files, code_hash._read):
         function.cache_clear()
 

@@ -1,5 +1,7 @@
 """Refusal of YAML that would lose values without a message, or is no plain data."""
 
+import copy
+import functools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -30,10 +32,7 @@ def read_yaml(path: Path) -> Any:
         CrossmodalError: With the lines of both keys or of the anchor, or if the file is no YAML.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-        _refuse_anchors(path, text)
-        _refuse_repeats(path, yaml.compose(text, yaml.CSafeLoader))
-        return yaml.load(text, yaml.CSafeLoader)
+        return copy.deepcopy(_parsed(path, path.read_text(encoding="utf-8")))
     except OSError as error:
         raise CrossmodalError(f"{path}: {error.strerror}; go to the folder that has it") from error
     except yaml.MarkedYAMLError as error:
@@ -41,6 +40,19 @@ def read_yaml(path: Path) -> Any:
         raise CrossmodalError(f"{path}: line {line}: {error.problem}") from error
     except (ValueError, yaml.YAMLError) as error:
         raise CrossmodalError(f"{path}: {error}") from error
+
+
+@functools.lru_cache(maxsize=64)
+def _parsed(path: Path, text: str) -> Any:
+    """Return what a text says; to parse it takes far longer than to copy the answer."""
+    _refuse_anchors(path, text)
+    loader = yaml.CSafeLoader(text)
+    try:
+        root = loader.get_single_node()
+        _refuse_repeats(path, root)
+        return loader.construct_document(root) if root else None
+    finally:
+        loader.dispose()
 
 
 def _refuse_anchors(path: Path, text: str) -> None:

@@ -8,14 +8,18 @@ messages to the user.
 import ast
 import functools
 import hashlib
+import sys
 from pathlib import Path
 
 from crossmodal.config import plugin_files
+from crossmodal.workflow.code_memory import CodeMemory
 
 PACKAGE = Path(__file__).parents[1]
 # what shows something to the user, refuses files or names the public API, and computes nothing
 MODULES = {"", "errors", "io.progress", "io.relative_names", "workflow.carrier", "workflow.records"}
 FUNCTIONS = {"print", "warnings.warn"}
+MEMORY = CodeMemory()
+READER = sys.version.encode() + Path(__file__).read_bytes()  # syntax trees are Python's
 
 
 @functools.cache
@@ -29,6 +33,7 @@ def code(*modules: str) -> str:
     while todo:
         hashed |= todo
         todo = {imported for name in todo for imported in _read(name)[1]} - hashed
+    MEMORY.keep()
     hashes = (f"{name} {_read(name)[0]}\n" for name in sorted(hashed))
     return hashlib.sha256("".join(hashes).encode()).hexdigest()[:16]
 
@@ -50,12 +55,20 @@ def _name(path: Path) -> str:
 def _read(module: str) -> tuple[str, frozenset[str]]:
     """Hash of a module's own code, and the modules of the package that importing it runs."""
     path = _files()[module]
-    reader = _Reader(f"{module}.__init__" if path.stem == "__init__" else module)
-    tree = reader.visit(ast.parse(path.read_bytes()))
+    name = f"{module}.__init__" if path.stem == "__init__" else module
+    source = path.read_bytes()
+    of = hashlib.sha256(READER + name.encode() + source).hexdigest()
+    read = MEMORY.module(module, of, functools.partial(_parsed, name, source))
     # importing a.b.c runs a and a.b too
-    parents = {n.rsplit(".", depth)[0] for n in {*reader.imports, module} for depth in (1, 2, 3)}
-    imported = frozenset((reader.imports | parents) & _files().keys())
-    return hashlib.sha256(ast.dump(tree).encode()).hexdigest(), imported
+    parents = {n.rsplit(".", depth)[0] for n in {*read.imports, module} for depth in (1, 2, 3)}
+    return read.digest, frozenset(parents.union(read.imports) & _files().keys())
+
+
+def _parsed(name: str, source: bytes) -> tuple[str, set[str]]:
+    """Hash of a module's own code, and what it imports; see `_Reader`."""
+    reader = _Reader(name)
+    tree = reader.visit(ast.parse(source))
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest(), reader.imports
 
 
 class _Reader(ast.NodeTransformer):
