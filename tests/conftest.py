@@ -35,11 +35,10 @@ RIDGE = {
 VIEWS = {"image": "pixels", "text": "words"}
 
 
-# of the workflows; no other test waits for the first
-LONGEST = [
-    f"test_{topic}.py"
-    for topic in ("datasets", "dvc", "sharing", "elsewhere", "starts", "tutorial")
-]
+# no other test waits for the first
+TOPICS = ("datasets", "dvc", "sharing", "elsewhere", "starts", "tutorial", "faults")
+TOPICS += ("published_tables", "declared_files", "growth")
+LONGEST = [f"test_{topic}.py" for topic in TOPICS]
 
 
 def pytest_collection_modifyitems(items):
@@ -48,10 +47,10 @@ def pytest_collection_modifyitems(items):
 
 
 def _place(path):
-    """Return where a file comes: long ones of the workflow first, then its others."""
-    if "workflow" not in path.parts:
-        return len(LONGEST) + 1
-    return LONGEST.index(path.name) if path.name in LONGEST else len(LONGEST)
+    """Return where a file comes: the longest first, then what else is of the workflow."""
+    if path.name in LONGEST:
+        return LONGEST.index(path.name)
+    return len(LONGEST) + ("workflow" not in path.parts)
 
 
 @pytest.fixture
