@@ -334,6 +334,14 @@ def test_no_weights_are_needed_for_texts_nor_for_random_networks(load):
         shutil.rmtree("copy")
 
 
+def test_the_folder_of_an_experiment_is_refused_with_its_models(tmp_path):
+    for seed in ("seed0", "seed1"):
+        (tmp_path / seed).mkdir()
+        (tmp_path / seed / "model.json").write_text("{}")
+    with pytest.raises(CrossmodalError, match=r"seed \(seed0, seed1\); name one, as in .*seed0$"):
+        crossmodal.load(tmp_path)
+
+
 def test_public_names_are_listed():
     assert dir(crossmodal) == ["compare", "evaluate", "load"]
 

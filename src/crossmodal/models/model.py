@@ -39,7 +39,18 @@ def load(folder: str | Path, weights: str | Path = WEIGHTS) -> "Model":
     """
     if str(folder).startswith(SCHEME):
         folder = fetch(repository_of(str(folder)), MODEL_FILES)
+    _refuse_several(Path(folder))
     return Model(read_intact_model(Path(folder)), Path(weights))
+
+
+def _refuse_several(folder: Path) -> None:
+    """Check that a folder is not that of an experiment, with a model of each seed."""
+    seeds = sorted(path.parent.name for path in folder.glob("seed*/model.json"))
+    if seeds and not (folder / "model.json").exists():
+        raise CrossmodalError(
+            f"{folder}: has a model of each seed ({', '.join(seeds)}); name one, as in "
+            f"{folder / seeds[0]}"
+        )
 
 
 class Model:
