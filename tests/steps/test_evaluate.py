@@ -6,6 +6,7 @@ import pytest
 from sklearn.metrics import average_precision_score
 from sklearn.metrics.pairwise import cosine_similarity
 
+from crossmodal.models.embedding_file import Embedded
 from crossmodal.steps.evaluate import evaluate, summarise
 from crossmodal.workflow.specs import EvaluateSpec
 
@@ -164,3 +165,16 @@ def test_metrics_are_averaged_only_where_a_direction_has_them():
     assert found["average"] == pytest.approx({"mAP": 0.6, "mAP@50": 0.5})
     assert found["both"] == {"rsum": 320.0}
     assert (found["a-to-b"], found["b-to-a"]) == (first, second)
+
+
+def test_one_split_is_scored_after_the_other(run_toy, monkeypatch):
+    """`PairScorer` keeps the scores of the last pairs, for the other direction."""
+    run, asked, scorer = run_toy(), [], Embedded.scorer
+
+    def noted(self, split, *direction):
+        asked.append(split)
+        return scorer(self, split, *direction)
+
+    monkeypatch.setattr(Embedded, "scorer", noted)
+    evaluate(EvaluateSpec(), run.metrics, run.embeddings, 0)
+    assert asked == ["validation", "validation", "test", "test"]

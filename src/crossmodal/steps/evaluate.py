@@ -32,13 +32,17 @@ def evaluate(spec: EvaluateSpec, output: Path, embeddings: Path, seed: int) -> N
     """
     read = verified([embeddings])
     embedded = read_embeddings(embeddings)
-    validation, test, share, spread, per_direction = {}, {}, {}, {}, {}
+    # one split after the other, since `PairScorer` keeps the scores of the last pairs
+    validation = {
+        "-to-".join(direction): summary(*_measure(embedded, "validation", direction))
+        for direction in embedded.directions()
+    }
+    test, share, spread, per_direction = {}, {}, {}, {}
     precision: dict[str, dict[int, float]] = {}
     bounds: dict[str, Directions] = {}
     for direction in embedded.directions():
         key = "-to-".join(direction)
         queries, gallery = embedded.pools("test", direction)
-        validation[key] = summary(*_measure(embedded, "validation", direction))
         scopes = [scope for scope in SCOPES if scope <= len(gallery)]
         values, documents = _measure(embedded, "test", direction, scopes)
         test[key] = summary(values, documents)
