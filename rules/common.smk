@@ -1,4 +1,5 @@
 # Checks params.yaml; JOBS and REQUESTS answer what the rules ask of it.
+import atexit
 import os
 import sys
 from contextlib import contextmanager
@@ -66,6 +67,7 @@ if PARAMS.portable:
     use_portable_instructions()
 
 MEMORY.opened(code_memory.FILE)
+atexit.register(MEMORY.keep)  # once, since jobs ask for the code of theirs one by one
 JOBS, REQUESTS = Jobs(PARAMS), Requests(PARAMS)
 DRAWINGS = Drawings(JOBS)
 with reporting():

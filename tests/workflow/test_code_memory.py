@@ -1,10 +1,11 @@
 import json
+from unittest.mock import Mock
 
 import pytest
 
 from crossmodal.config import plugin_files
 from crossmodal.workflow import code_hash
-from crossmodal.workflow.code_memory import CodeMemory
+from tests.workflow.test_code_hash import forget
 
 
 @pytest.fixture
@@ -17,19 +18,17 @@ def code(memory, monkeypatch):
     """Hash of a job's code as a new process finds it, and how many modules are parsed for it."""
 
     def count(module):
-        for function in (code_hash.code, code_hash._files, code_hash._read):
-            function.cache_clear()
-        monkeypatch.setattr(code_hash, "MEMORY", CodeMemory())
+        forget()
         code_hash.MEMORY.opened(memory)
-        parsed, parse = [], code_hash._parsed
-        monkeypatch.setattr(code_hash, "_parsed", lambda *of: parsed.append(of) or parse(*of))
-        digest = code_hash.code(module)
-        monkeypatch.setattr(code_hash, "_parsed", parse)
-        return digest, len(parsed)
+        parse = Mock(wraps=code_hash.ast.parse)
+        with monkeypatch.context() as patch:
+            patch.setattr(code_hash.ast, "parse", parse)
+            digest = code_hash.code(module)
+        code_hash.MEMORY.keep()
+        return digest, parse.call_count
 
     yield count
-    for function in (code_hash.code, code_hash._files, code_hash._read):
-        function.cache_clear()
+    forget()
 
 
 @pytest.fixture

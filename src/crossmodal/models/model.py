@@ -45,8 +45,9 @@ def load(folder: str | Path, weights: str | Path = WEIGHTS) -> "Model":
 
 def _refuse_several(folder: Path) -> None:
     """Check that a folder is not that of an experiment, with a model of each seed."""
-    seeds = sorted(path.parent.name for path in folder.glob("seed*/model.json"))
-    if seeds and not (folder / "model.json").exists():
+    if (folder / "model.json").exists():
+        return
+    if seeds := sorted(path.parent.name for path in folder.glob("seed*/model.json")):
         raise CrossmodalError(
             f"{folder}: has a model of each seed ({', '.join(seeds)}); name one, as in "
             f"{folder / seeds[0]}"

@@ -33,7 +33,6 @@ def code(*modules: str) -> str:
     while todo:
         hashed |= todo
         todo = {imported for name in todo for imported in _read(name)[1]} - hashed
-    MEMORY.keep()
     hashes = (f"{name} {_read(name)[0]}\n" for name in sorted(hashed))
     return hashlib.sha256("".join(hashes).encode()).hexdigest()[:16]
 

@@ -41,7 +41,7 @@ class CodeMemory:
         self._changed = False
 
     def opened(self, file: Path) -> None:
-        """Take over what a file has, and keep there what is read from now on."""
+        """Take over what a file has; `keep` writes there what is read from now on."""
         self._file = file
         with suppress(OSError, ValidationError):
             self._modules = _Modules.model_validate_json(file.read_bytes()).modules
@@ -55,8 +55,7 @@ class CodeMemory:
         return self._modules[name]
 
     def keep(self) -> None:
-        """Write what was read since the last call."""
+        """Write what was read, if any of it is new."""
         if self._file and self._changed:
             with suppress(OSError):  # the project's folder may be somebody else's
                 write_text(self._file, _Modules(modules=self._modules).model_dump_json())
-        self._changed = False
