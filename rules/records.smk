@@ -5,6 +5,7 @@ import time
 from crossmodal.workflow import records, sharing
 from crossmodal.workflow.summary import summary
 from crossmodal.io.files import write_text
+from crossmodal.io.shaped_json import conflict
 from snakemake.logging import logger
 
 STARTED = time.monotonic()
@@ -19,7 +20,7 @@ if workflow.is_main_process:
             f"{', '.join(map(str, unknown[:3]))}{' ...' * (len(unknown) > 3)}, {len(unknown)} files: "
             f"{records.UNKNOWN}; what needs them makes them again"
         )
-    if marks := sharing.conflict():
+    if marks := conflict(sharing.LOCK):
         logger.warning(marks)
     before = sharing.IGNORE.read_text() if sharing.IGNORE.exists() else ""
     wanted = sharing.ignored(PARAMS, before)

@@ -63,6 +63,10 @@ def test_the_chain_goes_down_to_what_was_published(made, capsys):
     assert "  no record says how it was made; " in "\n".join(lines)
 
 
+def test_an_absolute_path_is_explained_as_the_one_from_here(made, capsys):
+    assert explain(made.metrics.absolute(), capsys) == explain(made.metrics, capsys)
+
+
 def test_an_input_that_was_changed_or_lost_is_told(made, capsys):
     with made.embeddings.open("ab") as stream:
         stream.write(b"!")

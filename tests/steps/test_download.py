@@ -3,6 +3,7 @@ import gzip
 import hashlib
 import io
 import json
+import re
 import socket
 import tarfile
 import threading
@@ -496,6 +497,16 @@ def test_without_a_published_checksum_the_first_download_counts(publish, server,
     server.files["/a.mat"] = CONTENT
     download("toy", output)
     assert output.read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("record", ["[]", '{"toy/a.mat": {}}', "<<<<<<< HEAD\n{}"])
+def test_a_damaged_record_of_checksums_is_named_and_kept(publish, server, output, record):
+    publish(f"{server.url}/a.mat")
+    server.files["/a.mat"] = CONTENT
+    Path("checksums.json").write_text(record)
+    remedy = r"checksums\.json( has conflict marks: see|: .*check it out again)"
+    assert re.match(remedy, failure(output))
+    assert (Path("checksums.json").read_text(), output.exists()) == (record, False)
 
 
 def test_a_mirror_must_have_the_file_of_the_first_download(publish, output, tmp_path, monkeypatch):

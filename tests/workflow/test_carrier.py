@@ -113,6 +113,12 @@ def test_a_result_below_a_link_out_of_its_folder_is_refused(project):
         {"record": {"endtime": 1, "rule": "\x1b[2J"}},
         {"record": {"endtime": 1, "params": "a"}},
         {"record": {"endtime": 1, "input": [1]}},
+        {"record": {"endtime": 1, "params": [["a"]]}},
+        {"record": {"endtime": 1, "starttime": {}}},
+        {"record": {"endtime": 1, "shellcmd": 5}},
+        {"record": {"endtime": 1, "job_hash": "a"}},
+        {"record": {"endtime": 1, "incomplete": "maybe"}},
+        {"record": {"endtime": 1, "input_checksums": {"a": 5}}},
     ],
 )
 def test_a_record_of_another_shape_is_refused(project, changes):

@@ -2,7 +2,7 @@ import base64
 import hashlib
 import json
 import os
-import re
+import time
 from pathlib import Path
 
 import pytest
@@ -185,6 +185,56 @@ def test_a_staged_copy_is_verified_as_what_it_is_a_copy_of(project, prefix):
         records.verified([staged])
 
 
+def test_an_absolute_path_is_verified_by_the_record_of_its_file(project):
+    path = make(project, FEATURE)
+    records.carry()
+    assert [*records.verified([path])] == [FEATURE]
+    path.write_bytes(b"other")
+    with pytest.raises(CrossmodalError, match=r"^features/toy/bow\.h5: changed since"):
+        records.verified([path])
+
+
+def test_a_file_of_another_project_has_no_record_here(project, monkeypatch):
+    path = make(project, FEATURE)
+    records.carry()
+    (project / "other").mkdir()
+    monkeypatch.chdir(project / "other")
+    assert [*records.verified([path])] == [str(path)]
+
+
+def test_times_in_the_future_are_set_to_before_now_in_their_order(project):
+    ahead = time.time() + 3600
+    first, last = make(project, FEATURE, time=ahead), make(project, RUN, time=ahead + 60)
+    past = make(project, "results/runs/cca/seed1.json", time=1000.0)
+    records.carry()
+    records.take_over()
+    times = [path.stat().st_mtime for path in (past, first, last)]
+    assert times == sorted(times)
+    assert [times[0], len({*times})] == [1000.0, 3]
+    assert times[-1] < time.time()
+    assert json.loads(stored(RUN).read_text())["endtime"] == pytest.approx(times[-1], abs=1e-6)
+    records.carry()
+    records.take_over()
+    assert [path.stat().st_mtime for path in (past, first, last)] == times
+
+
+def test_a_job_that_ends_while_records_are_read_is_not_doubted(project, monkeypatch):
+    make(project, FEATURE)
+    marker = records.UNFINISHED / stored(FEATURE).name
+    marker.parent.mkdir(parents=True)
+    stored(FEATURE).rename(marker)
+    names = records._names
+
+    def end_after_the_first(store):
+        before = names(store)
+        if marker.exists():
+            marker.rename(stored(FEATURE))
+        return before
+
+    monkeypatch.setattr(records, "_names", end_after_the_first)
+    assert records.doubt(lambda path: True) == []
+
+
 def test_what_the_running_workflow_made_anew_has_no_record_yet(project):
     make(project, FEATURE)
     records.carry()
@@ -194,13 +244,25 @@ def test_what_the_running_workflow_made_anew_has_no_record_yet(project):
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]"])
-@pytest.mark.parametrize("name", ["features/toy/.records.json", ".snakemake/records-seen.json"])
-def test_corrupt_records_are_named(project, name, content):
+def test_corrupt_records_are_named(project, content):
     make(project, FEATURE)
     records.carry()
-    (project / name).write_text(content)
-    with pytest.raises(CrossmodalError, match=rf"{re.escape(name)}: .*delete it"):
+    (project / "features/toy/.records.json").write_text(content)
+    with pytest.raises(CrossmodalError, match=r"features/toy/\.records\.json: .*delete it"):
         records.take_over()
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]"])
+def test_where_the_note_of_seen_records_is_damaged_all_are_new(project, content):
+    path = make(project, FEATURE)
+    records.carry()
+    records.SEEN.write_text(content)
+    path.write_bytes(b"anew")
+    with pytest.raises(CrossmodalError, match=r"bow\.h5: changed since it was made"):
+        records.take_over()
+    path.write_bytes(b"made")
+    records.take_over()
+    assert [*json.loads(records.SEEN.read_text())] == ["features/toy/.records.json"]
 
 
 def test_an_empty_record_of_snakemake_is_not_carried(project):

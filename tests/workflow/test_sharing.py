@@ -194,11 +194,9 @@ def test_pull_without_lock_or_of_unknown_output_is_refused(tmp_path, monkeypatch
 
 def test_conflict_marks_of_git_are_named(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert sharing.conflict() == ""
     text = "stages:\n<<<<<<< HEAD\n  a: {}\n=======\n  b: {}\n>>>>>>> other\n"
     (tmp_path / "dvc.lock").write_text(text)
     message = "dvc.lock has conflict marks: see docs/sharing.md"
-    assert sharing.conflict() == message
     with pytest.raises(CrossmodalError, match=message):
         sharing.pull([])
 

@@ -7,7 +7,7 @@ import pytest
 import snakemake.api as _  # noqa: F401  before snakemake.workflow, which imports it in a circle
 from snakemake.dag import DAG
 from snakemake.modules import WorkflowModifier
-from snakemake.persistence import PersistenceBase
+from snakemake.persistence import MetadataRecord, PersistenceBase
 from snakemake.scheduling.job_scheduler import JobScheduler
 from snakemake.settings.enums import PersistenceBackend
 from snakemake.settings.types import (
@@ -20,6 +20,7 @@ from snakemake.workflow import Workflow
 
 from crossmodal.errors import CrossmodalError
 from crossmodal.workflow import snakemake_internals
+from crossmodal.workflow.carrier import Record
 
 NAMES = {
     Workflow: (
@@ -56,6 +57,10 @@ def test_every_private_name_is_listed():
 
 def test_record_format_is_the_one_that_is_written():
     assert snakemake_internals.record_format() == 6
+
+
+def test_every_value_of_a_record_has_the_type_of_snakemakes():
+    assert Record.model_fields.keys() == MetadataRecord.model_fields.keys()
 
 
 def test_parameters_are_compared_without_pandas(monkeypatch):

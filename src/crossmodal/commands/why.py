@@ -15,7 +15,7 @@ from crossmodal.io.files import read_json, sha256
 from crossmodal.io.hdf5 import DAMAGE
 from crossmodal.io.relative_names import defect
 from crossmodal.workflow.carrier import Record
-from crossmodal.workflow.records import OUTPUTS, RAW, record_of
+from crossmodal.workflow.records import OUTPUTS, RAW, original, record_of
 
 Text = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]*$")]  # or it could command a terminal
 CODE = re.compile(r'"code": "([0-9a-f]+)"')
@@ -36,6 +36,7 @@ def why(path: Path) -> None:
     Raises:
         CrossmodalError: If there is no record of `path`.
     """
+    path = original(path)
     record_of(path)
     digests: dict[Path, str] = {}
     files = [path]

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from pydantic import PrivateAttr, ValidationError
+from pydantic import PrivateAttr, TypeAdapter, ValidationError
 
 from crossmodal.config import plugin_files, plugins
 from crossmodal.config.checks import Checks, member
@@ -23,6 +23,7 @@ from crossmodal.data.dataset import Dataset
 from crossmodal.data.feature import Feature
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import digest, write_text
+from crossmodal.io.shaped_json import recall
 from crossmodal.plugin import Strict
 
 CHECKED = Path(".snakemake/params-checked.json")  # beside params.yaml
@@ -271,10 +272,7 @@ def _source() -> str:
 
 def _earlier(checked: Path, source: str) -> Facts:
     """Return the facts of an earlier check; none if the source was another one."""
-    try:
-        facts = Facts.model_validate_json(checked.read_bytes())
-    except (OSError, ValidationError):
-        return Facts()
+    facts = recall(checked, TypeAdapter(Facts), Facts())
     return facts if facts.source == source else Facts()  # plug-ins may have had other options
 
 

@@ -6,12 +6,16 @@ every later one, on any machine, must bring the same file.
 
 from pathlib import Path
 
+from pydantic import TypeAdapter
+
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.checkpoints import FOLDER
-from crossmodal.io.files import read_json, sha256, write_json
+from crossmodal.io.files import sha256, write_json
 from crossmodal.io.locks import lock
+from crossmodal.io.shaped_json import read_shaped
 
 RECORD = Path("checksums.json")
+CHECKSUMS = TypeAdapter(dict[str, str])
 
 
 def recorded() -> dict[str, str]:
@@ -20,7 +24,7 @@ def recorded() -> dict[str, str]:
     Raises:
         CrossmodalError: If the record is corrupt.
     """
-    return read_json(RECORD) if RECORD.exists() else {}
+    return read_shaped(RECORD, CHECKSUMS, "check it out again") or {}
 
 
 def check_or_record(name: str, path: Path) -> None:

@@ -7,26 +7,41 @@ Snakemake writes.
 
 import base64
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated
 
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, TypeAdapter
 
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.relative_names import inside
+from crossmodal.io.shaped_json import read_shaped
 
-T = TypeVar("T")
 CARRIER = ".records.json"
 PART = 254  # characters of a name that Snakemake puts into one part of a path
 Time = Annotated[float, Field(ge=0, lt=1 << 33)]  # seconds since 1970, of which files have times
 
 
 class Record(BaseModel, extra="allow", strict=True):
-    """Snakemake's record of an output, as far as it is read here; the rest is passed on."""
+    """Snakemake's record of an output, which ends with a traceback on values of other types.
 
+    What newer versions of it write besides is passed on.
+    """
+
+    starttime: Time | None = None
     endtime: Time
     rule: str | None = Field(None, pattern=r"^\w+$")
-    params: list[object] | None = None
+    code: str | None = None
+    shellcmd: str | None = None
+    conda_env: str | None = None
+    container_img_url: str | None = None
+    software_stack_hash: str | None = None
+    external_jobid: str | None = None
+    params: list[str] | None = None
     input: list[str] | None = None
+    log: list[str] | None = None
+    input_checksums: dict[str, str] | None = None
+    incomplete: bool | None = None
+    job_hash: int | None = None
+    record_format_version: int = 0
 
     def to_json(self) -> dict[str, object]:
         """Return what Snakemake wrote."""
@@ -58,24 +73,6 @@ def read_carrier(path: Path) -> dict[str, Entry]:
             )
         inside(path.parent, str(described(name).relative_to(path.parent)), path)
     return entries
-
-
-def read_shaped(path: Path, shape: TypeAdapter[T]) -> T | None:
-    """Return the content of a JSON file of a stated shape; None if there is no file.
-
-    Raises:
-        CrossmodalError: If it has another one.
-    """
-    try:
-        return shape.validate_json(path.read_bytes())
-    except FileNotFoundError:
-        return None
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = "".join(f"{str(key)[:PART]}: " for key in first["loc"])
-        raise CrossmodalError(
-            f"{path}: {where}{first['msg']}; delete it, or pull it again"
-        ) from error
 
 
 def described(name: str) -> Path:

@@ -4,9 +4,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from pydantic import Field, ValidationError
+from pydantic import TypeAdapter
 
 from crossmodal.io.files import write_text
+from crossmodal.io.shaped_json import recall
 from crossmodal.plugin import Strict
 
 FILE = Path(".snakemake/code-read.json")  # beside params.yaml
@@ -26,10 +27,7 @@ class Module(Strict):
     imports: list[str]
 
 
-class _Modules(Strict):
-    """Content of the file."""
-
-    modules: dict[str, Module] = Field(default={})
+MODULES = TypeAdapter(dict[str, Module])
 
 
 class CodeMemory:
@@ -43,8 +41,7 @@ class CodeMemory:
     def opened(self, file: Path) -> None:
         """Take over what a file has; `keep` writes there what is read from now on."""
         self._file = file
-        with suppress(OSError, ValidationError):
-            self._modules = _Modules.model_validate_json(file.read_bytes()).modules
+        self._modules = recall(file, MODULES, self._modules)
 
     def module(self, name: str, of: str, read: Callable[[], tuple[str, set[str]]]) -> Module:
         """Return what was read of a module, which is read unless its source is as it was."""
@@ -58,4 +55,4 @@ class CodeMemory:
         """Write what was read, if any of it is new."""
         if self._file and self._changed:
             with suppress(OSError):  # the project's folder may be somebody else's
-                write_text(self._file, _Modules(modules=self._modules).model_dump_json())
+                write_text(self._file, MODULES.dump_json(self._modules).decode())

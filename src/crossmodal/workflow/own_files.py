@@ -5,11 +5,15 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from pydantic import TypeAdapter
+
 from crossmodal.io.files import digest, sha256, write_text
+from crossmodal.io.shaped_json import recall
 
 KEPT = Path(".snakemake/own-files.json")
 
-Seen = list[int | str]  # size, time in nanoseconds, SHA-256
+Seen = tuple[int, int, str]  # size, time in nanoseconds, SHA-256
+DIGESTS = TypeAdapter(dict[str, Seen])
 
 
 def content(files: Iterable[Path]) -> str:
@@ -18,7 +22,7 @@ def content(files: Iterable[Path]) -> str:
     Raises:
         CrossmodalError: If this user may not read a file.
     """
-    digests = _read()
+    digests = recall(KEPT, DIGESTS, {})
     seen = {str(path): _look(path, digests.get(str(path))) for path in files}
     if not seen.items() <= digests.items():
         with suppress(OSError):  # in a folder of somebody else, all are read each time
@@ -29,18 +33,5 @@ def content(files: Iterable[Path]) -> str:
 def _look(path: Path, before: Seen | None) -> Seen:
     """Return size, time and SHA-256 of a file, the last as before if the others are."""
     status = path.stat()
-    stamp = [status.st_size, status.st_mtime_ns]
-    return before if before and before[:2] == stamp else [*stamp, sha256(path)]
-
-
-def _read() -> dict[str, Seen]:
-    try:
-        entries = json.loads(KEPT.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    valid = isinstance(entries, dict) and all(map(_is_entry, entries.values()))
-    return entries if valid else {}
-
-
-def _is_entry(value: object) -> bool:
-    return isinstance(value, list) and [*map(type, value)] == [int, int, str]
+    stamp = status.st_size, status.st_mtime_ns
+    return before if before and before[:2] == stamp else (*stamp, sha256(path))

@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import json
 import os
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from crossmodal.config.workflow_files import program
 from crossmodal.data.media import SHARDS
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import find, sha256, write_json, write_text
+from crossmodal.io.shaped_json import recall
 from crossmodal.workflow.carrier import (
     CARRIER,
     Entry,
@@ -28,7 +30,6 @@ from crossmodal.workflow.carrier import (
     is_name,
     name_of,
     read_carrier,
-    read_shaped,
 )
 from crossmodal.workflow.snakemake_internals import record_format
 
@@ -51,12 +52,13 @@ def take_over() -> None:
         CrossmodalError: If a file is not the one that its record describes, or records name
             anything but files of their folder.
     """
-    seen, carriers = _seen(), _carriers()
+    seen, carriers = recall(SEEN, TIMES, {}), _carriers()
     wrong = []
     for carrier, stamp in carriers.items():
         new = seen.get(carrier) != stamp
         for name, entry in read_carrier(Path(carrier)).items():
-            path, stored = described(name), _stored(name)
+            path, unfinished = described(name), (UNFINISHED / name).exists()
+            stored = _stored(name)  # after the marker, which another Snakemake may remove
             if not new and not path.exists():
                 continue  # a failed job has removed it, and its record
             current = _is_current(path, entry.record)
@@ -64,7 +66,7 @@ def take_over() -> None:
             # another time than its file is older, brought back by a power cut
             if not new and not current and stored not in (None, entry.record):
                 continue
-            if not current and not (UNFINISHED / name).exists():
+            if not current and not unfinished:
                 if _digest(path) != entry.sha256:
                     if new or stored:  # or it was made anew, and is due since its record is lost
                         wrong.append(path)
@@ -76,6 +78,7 @@ def take_over() -> None:
     _refuse(wrong)
     if carriers != seen:
         _note_seen(carriers)
+    _set_back_from_the_future()
 
 
 def doubt(is_output: Callable[[str], bool]) -> list[Path]:
@@ -90,13 +93,14 @@ def doubt(is_output: Callable[[str], bool]) -> list[Path]:
     Returns:
         The files.
     """
-    readable = (name for name in _names(STORE) if _stored(name))
-    recorded = {*map(described, readable), *map(described, _names(UNFINISHED))}
-    files = (path for folder in OUTPUTS for path in _files(Path(folder)))
-    shards = Path().glob(f"data/prepared/*/{SHARDS}")  # the only folders that a job makes
+    files = [path for folder in OUTPUTS for path in _files(Path(folder))]
+    files += Path().glob(f"data/prepared/*/{SHARDS}")  # the only folders that a job makes
+    # in this order: a job that another Snakemake ends meanwhile has its record before no marker
+    unfinished = _names(UNFINISHED)
+    recorded = {*map(described, [*unfinished, *filter(_stored, _names(STORE))])}
     unknown = [
         path
-        for path in (*files, *shards)
+        for path in files
         if path.name != CARRIER
         and not path.is_relative_to(RAW)
         and path not in recorded
@@ -110,8 +114,7 @@ def doubt(is_output: Callable[[str], bool]) -> list[Path]:
 
 def disown(path: Path) -> None:
     """Make an output due, whatever else is known of it."""
-    time = path.stat().st_mtime
-    record = {"params": [UNKNOWN], "endtime": time, "input": None, "rule": None}
+    record = {"params": [UNKNOWN], "endtime": path.stat().st_mtime, "input": None, "rule": None}
     stored = STORE / name_of(path)
     stored.parent.mkdir(parents=True, exist_ok=True)
     write_json(stored, record | {"record_format_version": record_format()})
@@ -125,7 +128,7 @@ def record_of(path: Path) -> Record:
     """
     if path.is_dir():
         raise CrossmodalError(f"{path}: is a folder; name a file in it")
-    carried = read_carrier(home(path) / CARRIER).get(name_of(path))
+    carried = _carried(home(path)).get(name_of(path))
     record = _stored(name_of(path)) or (carried and carried.record)
     if not record or UNKNOWN in (record.params or ()):
         raise CrossmodalError(
@@ -145,19 +148,27 @@ def verified(paths: Iterable[Path]) -> dict[str, str]:
     """
     present = (path for path in dict.fromkeys(paths) if path.is_file())
     digests = {original(path): sha256(path) for path in present}
-    carried = {folder: read_carrier(folder / CARRIER) for folder in {*map(home, digests)}}
+    carried = {folder: _carried(folder) for folder in {*map(home, digests)}}
     recorded = {path: _recorded(path, carried[home(path)]) for path in digests}
     _refuse([path for path, digest in digests.items() if recorded[path] not in (None, digest)])
     return {str(path): digest for path, digest in digests.items()}
 
 
 def original(path: Path) -> Path:
-    """Return the path in the project of a file that may be a staged copy."""
+    """Return the path from the project's folder of a file, which may be a staged copy."""
+    absolute = Path(os.path.abspath(path))
+    if absolute.is_relative_to(Path.cwd()):
+        path = absolute.relative_to(Path.cwd())
     if not path.is_relative_to(STAGED):
         return path
     # the last of them: a storage's prefix may have any name
     starts = [place for place, part in enumerate(path.parts) if part in OUTPUTS]
     return Path(*path.parts[starts[-1] :]) if starts else path
+
+
+def _carried(folder: Path) -> dict[str, Entry]:
+    """Return the records that a folder carries; those of another project are none of this one."""
+    return read_carrier(folder / CARRIER) if any(map(folder.is_relative_to, OUTPUTS)) else {}
 
 
 def _recorded(path: Path, carried: dict[str, Entry]) -> str | None:
@@ -228,11 +239,27 @@ def _is_current(path: Path, record: Record) -> bool:
     )
 
 
-def _set_time(path: Path, time: float) -> None:
+def _set_time(path: Path, seconds: float) -> None:
     # a link into DVC's cache, and its target, which may belong to another user
     for follow in (False, True):
         with contextlib.suppress(PermissionError):
-            os.utime(path, (time, time), follow_symlinks=follow)
+            os.utime(path, (seconds, seconds), follow_symlinks=follow)
+
+
+def _set_back_from_the_future() -> None:
+    """Set the times of outputs that a clock ahead has made to before now, in their order.
+
+    Until then what is made of them, or in place of what they were made of, would be older.
+    """
+    now = time.time()
+    paths = ((name, described(name)) for name in _names(STORE))
+    ahead = [(name, path) for name, path in paths if path.exists() and path.stat().st_mtime > now]
+    records = {path: r for name, path in ahead if (r := _stored(name)) and _is_current(path, r)}
+    times = sorted({record.endtime for record in records.values()}, reverse=True)
+    for path, record in records.items():
+        record.endtime = now - 2 * CLOCK * (1 + times.index(record.endtime))
+        _set_time(path, record.endtime)
+        write_json(STORE / name_of(path), record.to_json())
 
 
 def _stored(name: str) -> Record | None:
@@ -247,11 +274,6 @@ def _carriers() -> dict[str, int]:
     """Return the time of every carrier, by its path."""
     paths = (path for folder in OUTPUTS for path in find(Path(folder), CARRIER))
     return {str(path): path.stat().st_mtime_ns for path in paths}
-
-
-def _seen() -> dict[str, int]:
-    """Return the carriers that were adopted or written here."""
-    return read_shaped(SEEN, TIMES) or {}
 
 
 def _note_seen(carriers: dict[str, int]) -> None:

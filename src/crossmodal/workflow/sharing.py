@@ -14,13 +14,12 @@ from crossmodal.config.yaml_text import read_yaml
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import UNFINISHED
 from crossmodal.io.relative_names import defect
+from crossmodal.io.shaped_json import conflict
 from crossmodal.workflow.licences import closed_model, own_files
 from crossmodal.workflow.listings import LISTING, fetch_listing, wrong_files
 from crossmodal.workflow.records import OUTPUTS
 
 IGNORE, LOCK = Path(".dvcignore"), Path("dvc.lock")
-MARKS = ("<<<<<<<", "=======", ">>>>>>>")  # of git, at the begin of a line
-CONFLICT = f"{LOCK} has conflict marks: see docs/sharing.md"
 HEADER = (
     "# Written by the workflow: what DVC neither versions nor pushes, which is compiled modules,\n"
     "# unfinished files, and all that no licence opens; see `redistribution`, `shares_features`,\n"
@@ -175,18 +174,9 @@ def pull(targets: Sequence[str]) -> None:
     print(f"{', '.join(wanted)}: as in dvc.lock")
 
 
-def conflict() -> str:
-    """Return a message if dvc.lock has the marks of a merge conflict; else nothing."""
-    try:
-        lines = LOCK.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError):
-        return ""
-    return CONFLICT if any(line.startswith(MARKS) for line in lines) else ""
-
-
 def _locked() -> dict[str, str]:
     """Hash of the listing of each output folder in dvc.lock."""
-    if marks := conflict():
+    if marks := conflict(LOCK):
         raise CrossmodalError(marks)
     if not LOCK.exists():
         raise CrossmodalError(
