@@ -92,7 +92,21 @@ def test_a_listing_that_the_lock_does_not_name_is_refused(project, relpath, md5)
     assert after == [path for path in before if ".dvc" not in path.parts]
 
 
-@pytest.mark.parametrize("relpath", ["../x", "/x", "a\0b", "a\\b", "C:x", "a\nb", "x" * 256, ""])
+HOSTILE = [
+    "../x",
+    "/x",
+    "a\0b",
+    "a\\b",
+    "C:x",
+    "a\nb",
+    "x" * 256,
+    "",
+    "toy/.dvcignore",
+    ".DVCignore",
+]
+
+
+@pytest.mark.parametrize("relpath", HOSTILE)
 def test_a_listing_with_a_hostile_name_is_refused_by_itself(project, relpath):
     name = publish(project, add(project, relpath).read_bytes())
     with pytest.raises(CrossmodalError, match=f"{name}: the name "):

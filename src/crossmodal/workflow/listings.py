@@ -15,6 +15,7 @@ from crossmodal.io.files import replacing
 from crossmodal.io.relative_names import defect
 
 LISTING = r"^[0-9a-f]{32}\.dir$"
+RULES = ".dvcignore"  # in any folder
 
 
 class File(BaseModel):
@@ -72,7 +73,10 @@ def _files(content: bytes, name: str) -> list[File]:
         reason = error.errors()[0]["msg"]
         raise CrossmodalError(f"{name}: no listing of files ({reason})") from error
     for file in files:
-        if reason := defect(file.relpath):
+        reason = defect(file.relpath)
+        if Path(file.relpath).name.lower() == RULES:
+            reason = "is of rules by which DVC would share what no licence opens"
+        if reason:
             raise CrossmodalError(f"{name}: the name {file.relpath[:255]!r} {reason}")
     return files
 
