@@ -50,10 +50,20 @@ def test_of__gpu_memory_and_time_of_this_folders_fits(folder):
     assert (cost.gpu_memory_mb, cost.gpu_seconds) == (512, 10)
 
 
-@pytest.mark.parametrize("content", ["", "s\th:m:s\n", "NA\n", "\0\n"])
+@pytest.mark.parametrize(
+    "content", ["", "s\th:m:s\n", "NA\n", "\0\n", *map(BENCHMARK.format, ("inf", 1e300), (1, 1))]
+)
 def test_of__damaged_benchmarks_say_nothing(folder, content):
     before = Costs().of("train", "scenes_sam")
     run_here(folder, 0, 1, 1).write_text(content)
+    assert Costs().of("train", "scenes_sam") == before
+
+
+@pytest.mark.parametrize("model", ["[]", "{", '{"fit": 1}', '{"fit": {"peak_gpu_memory_mb": "x"}}'])
+def test_of__damaged_models_say_nothing(folder, model):
+    path = run_here(folder, 0, 10, 700)
+    before = Costs().of("train", "scenes_sam")
+    path.with_name("model.json").write_text(model)
     assert Costs().of("train", "scenes_sam") == before
 
 

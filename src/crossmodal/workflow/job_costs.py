@@ -9,11 +9,11 @@ import csv
 from collections.abc import Iterable
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, NonNegativeFloat
+from pydantic import BaseModel, Field, NonNegativeFloat, TypeAdapter
 
-from crossmodal.io.files import read_json
+from crossmodal.io.shaped_json import recall
 
 TABLE = Path(__file__).with_suffix(".csv")
 # where the rules keep the benchmarks of a job; of an experiment's seeds all that there are
@@ -28,6 +28,7 @@ BENCHMARKS = {
 BASE_MB, COPIES = 1000, 4  # default memory: an interpreter with PyTorch, and its inputs so often
 BASE_SECONDS, SECONDS_PER_MB = 120.0, 2.0
 COPIED_MB = 50.0  # a second, of a disk
+MOST = 1e9  # seconds or MB of a job: a forged benchmark could have more than a request may
 
 Origin = Literal["run here", "measured", "estimated", "default"]
 
@@ -56,6 +57,19 @@ class Cost(BaseModel, frozen=True, extra="forbid"):
     def is_measured(self) -> bool:
         """True if the job was run at this size."""
         return self.origin in ("run here", "measured")
+
+
+class _Fit(BaseModel):
+    peak_gpu_memory_mb: Annotated[float, Field(ge=0, lt=MOST)] = 0
+
+
+class _Model(BaseModel):
+    """Content of model.json, as far as it is read here."""
+
+    fit: _Fit = _Fit()
+
+
+MODEL = TypeAdapter(_Model)
 
 
 class Costs:
@@ -111,10 +125,10 @@ def run_here(rule: str, job: str) -> dict[str, float | Origin]:
     runs = [row for path in paths for row in _read_benchmark(path)]
     if not runs:
         return {}
-    facts = [read_json(p) for path in paths if (p := path.with_name("model.json")).exists()]
+    models = [recall(path.with_name("model.json"), MODEL, _Model()) for path in paths]
     seconds = max(float(run["s"]) for run in runs)
     memory = max(_megabytes(run["max_rss"]) for run in runs)
-    on_gpu = max((f["fit"].get("peak_gpu_memory_mb", 0) for f in facts), default=0)
+    on_gpu = max(model.fit.peak_gpu_memory_mb for model in models)
     measured: dict[str, float | Origin] = {"seconds": seconds, "origin": "run here"}
     if memory:
         measured["memory_mb"] = memory
@@ -160,6 +174,6 @@ def _megabytes(cell: str | None) -> float:
 
 def _is_number(cell: str | None) -> bool:
     try:
-        return float(cell or "") >= 0
+        return 0 <= float(cell or "") < MOST
     except ValueError:
         return False
