@@ -4,6 +4,7 @@ import os
 import sys
 from contextlib import contextmanager
 from pathlib import Path
+from shlex import quote
 
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
@@ -26,7 +27,7 @@ from crossmodal.workflow.targets import refuse_unknown
 
 if SOURCE.is_dir():
     # bash strict mode is Snakemake's own prefix, which this one replaces
-    shell.prefix(f"set -euo pipefail; export PYTHONPATH='{seen(SOURCE)}'; ")
+    shell.prefix(f"set -euo pipefail; export PYTHONPATH={quote(seen(SOURCE))}; ")
 
 
 @contextmanager

@@ -22,6 +22,14 @@ def test_every_value_is_quoted(path):
     assert [value for value in VALUE.findall(commands) if not value.endswith(":q")] == []
 
 
+def test_the_source_is_found_in_a_folder_of_any_name():
+    (call,) = re.findall(r"shell\.prefix\((.*)\)", (ROOT / "rules/common.smk").read_text())
+    source = "/o'brien/a {b} $HOME/src"
+    prefix = eval(call, {"quote": shlex.quote, "seen": str, "SOURCE": source})
+    command = ["bash", "-c", f'{prefix}printf %s "$PYTHONPATH"']
+    assert subprocess.run(command, capture_output=True, text=True).stdout == source
+
+
 def test_commands_are_found():
     assert sum(len(SHELL.findall(path.read_text())) for path in RULES) >= 10
 
