@@ -20,6 +20,13 @@ def test_grid_expands_wherever_it_is_named():
     assert read.experiments[names[2]].row("dims") == "CCA, power 2.0"
 
 
+@pytest.mark.parametrize("key", ["mirror", "checkpoints"])
+def test_a_place_may_begin_with_the_home_folder(monkeypatch, key):
+    monkeypatch.setenv("HOME", "/home/me")
+    assert getattr(params.parse(changed(key, "~/data")), key) == "/home/me/data"
+    assert getattr(params.parse(changed(key, "https://host/~a")), key) == "https://host/~a"
+
+
 def test_a_label_shows_options_of_any_type():
     config = changed(f"{EXPERIMENT}/grid", {"ridge": [0.0, 1e-6], "dims": [1234567]})
     config["experiments"]["wiki_cca"] |= {"search": {}, "label": "CCA, {dims} at {ridge}"}

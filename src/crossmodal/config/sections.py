@@ -1,8 +1,10 @@
 """Sections of params.yaml: entries with all that they inherit, groups and grids."""
 
+import os
 from typing import Annotated, Self
 
 from pydantic import (
+    AfterValidator,
     BeforeValidator,
     ByteSize,
     Field,
@@ -24,6 +26,7 @@ from crossmodal.plugin import Strict
 
 NAMES = ("plugin", "label", "published")  # keys of an entry that are no options
 FURTHER_NAMES = {"features": ("jobs",), "datasets": ("max_shard_size",)}  # more of some sections
+Place = Annotated[str, AfterValidator(os.path.expanduser)] | None  # `~` is the home folder
 SIZE = TypeAdapter(Annotated[ByteSize, Field(gt=1, le=2 * 10**9)])  # of a shard; `true` is 1
 
 
@@ -61,8 +64,8 @@ class Sections(Strict):
         description="Whether x86-64 processors use AVX2 alone, so that other ones compute the "
         "same; slower where there is AVX-512.",
     )
-    mirror: str | None = Field(None, description="Folder or URL that replaces the datasets' hosts.")
-    checkpoints: str | None = Field(
+    mirror: Place = Field(None, description="Folder or URL that replaces the datasets' hosts.")
+    checkpoints: Place = Field(
         None,
         description="Folder of unfinished work that all machines see, where jobs run in folders "
         "of their own.",
