@@ -103,8 +103,11 @@ def test_both_images_install_the_same_way():
     for step in re.split(r" (?=apt-get update|sed -n|pip install)", docker):
         assert step in commands(APPTAINER)
     assert f"-r {lock.MAIN} -c {lock.CUDA}" in docker
-    for path in (DOCKER, APPTAINER):
-        assert "MPLCONFIGDIR=/tmp/matplotlib XDG_CACHE_HOME=/tmp/cache\n" in path.read_text()
+    assert "MPLCONFIGDIR=/tmp/matplotlib XDG_CACHE_HOME=/tmp/cache\n" in DOCKER.read_text()
+
+
+def test_no_cache_lies_where_other_users_of_a_host_may_write():
+    assert "/tmp" not in APPTAINER.read_text()
 
 
 def test_jobs_run_as_a_user_in_the_image_of_docker():
