@@ -9,6 +9,7 @@ from crossmodal.config import plugins
 from crossmodal.data.feature_reader import read_features
 from crossmodal.errors import CrossmodalError
 from crossmodal.steps.embed import embed
+from tests.workflow.project import PARAMS
 
 
 def embed_again(run, **changes):
@@ -76,6 +77,16 @@ def test_a_corrupt_model_is_named(run_toy):
     run = run_toy()
     run.model.write_bytes(run.model.read_bytes()[:20])
     with pytest.raises(CrossmodalError, match=r"model\.safetensors"):
+        embed_again(run)
+
+
+def test_a_network_larger_than_its_tensors_is_not_built(run_toy):
+    run = run_toy()
+    description = run.model.with_name("model.json")
+    model = json.loads(description.read_text())
+    model["fit"] |= {"plugin": "sam", "options": PARAMS["methods"]["sam"] | {"hidden": 400_000}}
+    description.write_text(json.dumps(model))
+    with pytest.raises(CrossmodalError, match=r"options ask for [\d,]+ numbers or more"):
         embed_again(run)
 
 

@@ -28,7 +28,7 @@ def read_intact_model(folder: Path) -> Fitted:
             not fit together, or if its network would be larger than what is stored of it.
     """
     tensors = folder / "model.safetensors"
-    with _limited(folder, tensors):
+    with limited(folder):
         fitted = read_model(folder)
     try:
         _check_numbers(tensors)
@@ -42,8 +42,9 @@ def read_intact_model(folder: Path) -> Fitted:
     return fitted
 
 
-def _limited(folder: Path, tensors: Path) -> AbstractContextManager[object]:
-    """Return what keeps a network from having more numbers than the file of tensors has bytes."""
+def limited(folder: Path) -> AbstractContextManager[object]:
+    """Return what keeps a network from having more numbers than its stored tensors have bytes."""
+    tensors = folder / "model.safetensors"
     with suppress(*DAMAGE, OSError):  # of which `read_model` says more
         if plugins.load("methods", read_facts(folder)["plugin"]).gpu:
             from crossmodal.models.limited_tensors import LimitedTensors

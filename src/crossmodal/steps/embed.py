@@ -7,6 +7,7 @@ from crossmodal.data.prepared import Prepared
 from crossmodal.data.split import Split, load_split
 from crossmodal.io.provenance import provenance
 from crossmodal.models.embedding_file import SPLITS, write_embeddings
+from crossmodal.models.intact_model import limited
 from crossmodal.models.model_folder import Fitted, read_model
 from crossmodal.repeatability import use_deterministic_algorithms
 from crossmodal.workflow.records import verified
@@ -49,7 +50,8 @@ def open_run(
     views = {modality: features / f"{name}.h5" for modality, name in spec.views.items()}
     files = [folder / "items.csv", folder / "splits.csv", *views.values()]
     read = verified([*files, model, model.with_name("model.json")])
-    fitted = read_model(model.parent)
+    with limited(model.parent):
+        fitted = read_model(model.parent)
     dataset = Prepared(folder)
     how = (spec.relevance, spec.changes)
     return fitted, {name: load_split(dataset, views, name, *how) for name in names}, read
