@@ -1,8 +1,14 @@
+from snakemake.exceptions import LockException
+
 from crossmodal.workflow import records, sharing
 from crossmodal.io.files import unlink_shared
 
 
 onstart:
+    try:
+        take_the_folder()
+    except BlockingIOError:
+        raise LockException
     internals.lift_default_rate(workflow)
     if internals.uploads_files(workflow) and not PARAMS.private_storage:
         outputs = (path for job in internals.due_jobs(workflow) for path in job.output)

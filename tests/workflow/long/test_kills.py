@@ -4,6 +4,7 @@ import os
 import signal
 import time
 
+from crossmodal.io.locks import lock
 from tests.workflow.project import SNAKEMAKE, kill_when, metrics
 
 
@@ -22,6 +23,17 @@ def test_a_run_killed_in_extraction_and_in_training_resumes(fresh, finished):
     assert metrics(fresh) == metrics(finished)
     curve = "models/sam/seed0/curve.csv"
     assert fresh.read(curve) == finished.read(curve)
+
+
+def test_a_run_keeps_out_runs_alone_and_a_dry_run_nobody(fresh):
+    running = fresh.folder / ".snakemake/running"
+    with lock(running, waiting=None):
+        assert "LockException" in fresh.run("prepared", fails=True)
+        fresh.run("--dry-run", "prepared")
+    dry = fresh.start(*SNAKEMAKE, "--dry-run", "prepared")
+    assert any("Building DAG" in line for line in dry.stdout)
+    with lock(running, waiting=None):
+        dry.communicate()
 
 
 def test_a_second_snakemake_is_kept_out(fresh):
