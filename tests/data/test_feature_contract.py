@@ -11,7 +11,7 @@ class Returning:
     """A feature that returns a value."""
 
     def __init__(self, value):
-        self.value = value
+        self.value, self.shape = value, "sequence" if isinstance(value, list) else "vector"
 
     def extract(self, dataset, rows, sources):
         return self.value

@@ -89,7 +89,7 @@ def test_a_terminal_gets_a_bar_with_the_count(monkeypatch):
 
 def walk_bytes(clock, sizes, total, done=0):
     """Chunks of the given sizes, one in 10 seconds."""
-    for _ in progress.track_bytes(map(bytes, sizes), total, "download", done):
+    for _ in progress.track(map(bytes, sizes), total, "download", done, progress.BYTES):
         clock.now += 10.0
 
 
@@ -115,5 +115,5 @@ def test_a_terminal_gets_a_bar_with_the_bytes(monkeypatch, total, shown):
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
-    list(progress.track_bytes([bytes(2000)], total, "download toy", done=1000))
+    list(progress.track([bytes(2000)], total, "download toy", 1000, progress.BYTES))
     assert shown in terminal.getvalue()

@@ -121,7 +121,7 @@ def test_every_row_is_extracted_once_in_order(run, unit, ragged, dtype):
 def test_rows_of_another_shape_than_declared_are_refused(run, shape, ragged):
     feature = Toy(ragged=ragged)
     feature.shape = shape
-    with pytest.raises(CrossmodalError, match=f"features.words: .* declares '{shape}'"):
+    with pytest.raises(CrossmodalError, match=f"extract returned .*, but its `shape` is '{shape}'"):
         run(feature)
 
 

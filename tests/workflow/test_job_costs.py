@@ -50,9 +50,11 @@ def test_of__gpu_memory_and_time_of_this_folders_fits(folder):
     assert (cost.gpu_memory_mb, cost.gpu_seconds) == (512, 10)
 
 
-@pytest.mark.parametrize(
-    "content", ["", "s\th:m:s\n", "NA\n", "\0\n", *map(BENCHMARK.format, ("inf", 1e300), (1, 1))]
-)
+DAMAGED = ["", "s\th:m:s\n", "s\n-1\n", "NA\n", "\0\n"]
+DAMAGED += map(BENCHMARK.format, ("inf", 1e300), (1, 1))
+
+
+@pytest.mark.parametrize("content", DAMAGED)
 def test_of__damaged_benchmarks_say_nothing(folder, content):
     before = Costs().of("train", "scenes_sam")
     run_here(folder, 0, 1, 1).write_text(content)

@@ -136,7 +136,6 @@ def test_feature_inputs_are_its_files_and_other_features(jobs):
     assert "data/prepared/scenes/media.zip" in jobs.feature_data(activations)
     assert jobs.feature_sources(activations) == []
     assert jobs.feature_weights(activations) == []
-    assert [jobs.feature_gpu(wildcards) for wildcards in (activations, fc7)] == [1, 0]
 
 
 def test_a_fit_needs_labels_splits_and_the_features_of_its_views(jobs):
@@ -145,7 +144,6 @@ def test_a_fit_needs_labels_splits_and_the_features_of_its_views(jobs):
     ]
     assert jobs.features(SAM) == ["features/scenes/fc7.h5", "features/scenes/bow.h5"]
     assert jobs.weights(SAM) == []
-    assert [jobs.gpu(SimpleNamespace(experiment=name)) for name in ("cca", "sam")] == [0, 1]
 
 
 @pytest.mark.parametrize(

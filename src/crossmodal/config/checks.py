@@ -6,13 +6,14 @@ from typing import Any, get_args
 from crossmodal.config import plugins
 from crossmodal.config.experiment import Experiment
 from crossmodal.config.external_numbers import external_numbers
-from crossmodal.config.facts import ExperimentFacts, Facts, asked
+from crossmodal.config.facts import ExperimentFacts, Facts
 from crossmodal.config.fit import non_defaults
 from crossmodal.config.grids import combinations
 from crossmodal.config.published_numbers import Published, papers, published_numbers
 from crossmodal.config.sections import Sections
 from crossmodal.config.table import TRAINING, Logged, Metric, Table
 from crossmodal.errors import CrossmodalError, unknown
+from crossmodal.io.files import digest
 
 
 def member(value: str, allowed: Collection[str], where: str) -> None:
@@ -164,7 +165,7 @@ class Checks:
                 "leave it out of one"
             )
         shapes = [self.facts.features[feature].shape for feature in spec.views.values()]
-        of = asked(non_defaults(fit), [*spec.views.items()], shapes, spec.gpus)
+        of = digest(non_defaults(fit), [*spec.views.items()], shapes, spec.gpus)
         earlier = self.earlier.experiments.get(name)
         if earlier and earlier.of == of:
             self.facts.experiments[name] = earlier

@@ -3,18 +3,10 @@
 A change of one entry imports its plug-in alone.
 """
 
-import hashlib
-import json
-
 from pydantic import Field
 
 from crossmodal.config.fit import Options
 from crossmodal.plugin import Count, Strict
-
-
-def asked(*parts: object) -> str:
-    """Return the hash of what is checked, which may have values that JSON does not know."""
-    return hashlib.sha256(json.dumps(parts, default=str, sort_keys=True).encode()).hexdigest()
 
 
 class FeatureFacts(Strict):

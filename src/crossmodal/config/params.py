@@ -13,7 +13,7 @@ from pydantic import PrivateAttr, TypeAdapter, ValidationError
 
 from crossmodal.config import plugin_files, plugins
 from crossmodal.config.checks import Checks, member
-from crossmodal.config.facts import EntryFacts, Facts, FeatureFacts, asked
+from crossmodal.config.facts import EntryFacts, Facts, FeatureFacts
 from crossmodal.config.fit import Entry, Options, non_defaults
 from crossmodal.config.overlays import naming, read_files
 from crossmodal.config.sections import Sections
@@ -173,7 +173,7 @@ class Params(Sections):
 
     def _ask(self, kind: str, name: str, facts: Facts, earlier: Facts) -> None:
         """Put the facts of an entry's plug-in, which is made unless the entry is as it was."""
-        where, of = f"{kind}.{name}", asked(self.plugin(kind, name))
+        where, of = f"{kind}.{name}", digest(self.plugin(kind, name))
         if where in earlier.entries and earlier.entries[where].of == of:
             facts.entries[where] = earlier.entries[where]
             if kind == "features":
@@ -249,11 +249,13 @@ def parse(config: dict[str, Any], checked: Path | None = None) -> Params:
     except ValidationError as error:
         raise CrossmodalError(plugins.explain(error, Params)) from None
     source = _source()
-    key = asked(config, source)  # Snakemake has the sections of an overlay in another order
-    earlier = _earlier(checked, source) if checked else Facts()
+    key = digest(config, source)  # Snakemake has the sections of an overlay in another order
+    earlier = recall(checked, TypeAdapter(Facts), Facts()) if checked else Facts()
     if earlier.key == key:
         params._facts = earlier
         return params
+    if earlier.source != source:  # plug-ins may have had other options
+        earlier = Facts()
     params.check(Facts(key=key, source=source), earlier)
     if checked and not params.broken:  # what is broken may be mended outside of the package
         with suppress(OSError):  # the project's folder may be somebody else's
@@ -268,12 +270,6 @@ def _source() -> str:
     for path in sorted({*own, *plugin_files.sources().values()}):
         hashed.update(path.read_bytes())
     return hashed.hexdigest()
-
-
-def _earlier(checked: Path, source: str) -> Facts:
-    """Return the facts of an earlier check; none if the source was another one."""
-    facts = recall(checked, TypeAdapter(Facts), Facts())
-    return facts if facts.source == source else Facts()  # plug-ins may have had other options
 
 
 def read(*files: Path) -> Params:

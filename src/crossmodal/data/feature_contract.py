@@ -20,7 +20,8 @@ def extract(
     """Extract some rows, see `Feature.extract`, and check what the feature returns.
 
     Raises:
-        CrossmodalError: If these are no real numbers, not as many rows, or rows without a number.
+        CrossmodalError: If these are no real numbers, not as many rows, rows without a number, or
+            of another shape than the feature declares.
     """
     returned = feature.extract(dataset, rows, sources)
     arrays = returned if isinstance(returned, list) else [returned]
@@ -37,6 +38,10 @@ def extract(
         raise _mistake(feature, f"sequences whose steps differ in shape: {shapes}")
     if any(0 in width for width in widths):
         raise _mistake(feature, f"rows without a number, of the shape {arrays[0].shape}")
+    actual = "vector" if arrays[0].ndim == 2 else "maps"
+    actual = "sequence or files" if returned is arrays else actual
+    if feature.shape not in actual:
+        raise _mistake(feature, f"rows of the shape {actual}, but its `shape` is {feature.shape!r}")
     return returned
 
 

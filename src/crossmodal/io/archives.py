@@ -183,14 +183,7 @@ class _Tar:
         return self.newest
 
     def __iter__(self) -> Iterator[_Member]:
-        last = -1
-        opened = self._open()
-        for info in opened:
-            # tarfile would keep all headers, gigabytes for millions of files
-            vars(opened)["members"].clear()
-            if info.size < 0 or info.offset <= last:  # tarfile would never end
-                raise tarfile.ReadError(f"{info.name}: negative size")
-            last = info.offset
+        for info in headers(self._open()):
             is_file = info.isreg() if info.isreg() or info.isdir() else None
             yield _Member(info.name, is_file, info.size, partial(self._read, info))
 
@@ -199,6 +192,17 @@ class _Tar:
         if stream is None:  # only of links and folders, which are not read
             raise tarfile.ReadError(f"{info.name}: no file")
         return stream.read()
+
+
+def headers(opened: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
+    """Yield the headers of a tar file, of which tarfile would keep gigabytes, or never end."""
+    last = -1
+    for info in opened:
+        vars(opened)["members"].clear()
+        if info.size < 0 or info.offset <= last:
+            raise tarfile.ReadError(f"{info.name}: negative size")
+        last = info.offset
+        yield info
 
 
 class StrictHeader(tarfile.TarInfo):

@@ -17,7 +17,7 @@ from urllib.parse import urljoin, urlsplit
 
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import JsonObject, read_json, replace, write_json
-from crossmodal.io.progress import track_bytes
+from crossmodal.io.progress import BYTES, track
 
 if TYPE_CHECKING:
     from requests import Response
@@ -150,7 +150,7 @@ def _attempt(url: str, part: _Part) -> None:
                 total, have = response.raw.length_remaining, 0
                 part.restart({"validator": _validator(response), "total": total})
             chunks = response.raw.stream(CHUNK, decode_content=False)
-            part.append(track_bytes(chunks, total, f"download {part.path.name}", have))
+            part.append(track(chunks, total, f"download {part.path.name}", have, BYTES))
     except (requests.exceptions.SSLError, requests.TooManyRedirects, ValueError) as error:
         raise CrossmodalError(str(error)) from error
     except (requests.RequestException, urllib3.exceptions.HTTPError) as error:

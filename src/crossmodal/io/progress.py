@@ -38,31 +38,21 @@ class _Unit:
 _STEPS = _Unit(
     lambda step: 1, str, lambda rate: f"{rate:.{0 if rate >= 10 else 2}f}", MofNCompleteColumn
 )
-_BYTES = _Unit(len, decimal, lambda rate: decimal(round(rate)), DownloadColumn)
+BYTES = _Unit(len, decimal, lambda rate: decimal(round(rate)), DownloadColumn)
 
 
-def track(steps: Iterable[Step], total: int, label: str, done: int = 0) -> Iterator[Step]:
+def track(
+    steps: Iterable[Step], total: int | None, label: str, done: int = 0, unit: _Unit = _STEPS
+) -> Iterator[Step]:
     """Yield from `steps`, reporting on stderr how many of `total` are done and the time left.
 
     Args:
         steps: What remains to be done.
-        total: Number of all steps, those already `done` included.
+        total: Number of all steps, those already `done` included; None if it is unknown.
         label: What is being done.
         done: Steps that an earlier run finished.
+        unit: What is counted, for example `BYTES` of chunks.
     """
-    return _show(steps, total, label, done, _STEPS)
-
-
-def track_bytes(
-    chunks: Iterable[bytes], total: int | None, label: str, done: int = 0
-) -> Iterator[bytes]:
-    """Yield from `chunks` as `track` does, counting bytes; `total` is None if it is unknown."""
-    return _show(chunks, total, label, done, _BYTES)
-
-
-def _show(
-    steps: Iterable[Step], total: int | None, label: str, done: int, unit: _Unit
-) -> Iterator[Step]:
     show = _bar if sys.stderr.isatty() else _lines
     return show(steps, total, label, done, unit)
 

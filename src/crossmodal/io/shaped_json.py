@@ -9,7 +9,7 @@ from crossmodal.errors import CrossmodalError
 from crossmodal.io.relative_names import LONGEST_PART
 
 T = TypeVar("T")
-MARKS = ("<<<<<<<", "=======", ">>>>>>>")  # of git, at the begin of a line
+MARKS = (b"<<<<<<<", b"=======", b">>>>>>>")  # of git, at the begin of a line
 
 
 def read_shaped(
@@ -46,9 +46,6 @@ def recall(path: Path, shape: TypeAdapter[T], default: T) -> T:
 
 def conflict(path: Path) -> str:
     """Return a message if a file has the marks of a merge conflict; else nothing."""
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError):
-        return ""
+    lines = path.read_bytes().splitlines() if path.is_file() else []
     marked = any(line.startswith(MARKS) for line in lines)
     return f"{path} has conflict marks: see docs/sharing.md" if marked else ""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from crossmodal.errors import CrossmodalError
-from crossmodal.io.archives import StrictHeader
+from crossmodal.io.archives import StrictHeader, headers
 from crossmodal.io.extents import Extent
 from crossmodal.io.files import DAMAGE
 from crossmodal.io.relative_names import defect
@@ -21,13 +21,7 @@ def tar_extents(path: Path) -> Iterator[tuple[str, Extent, str]]:
     """
     try:
         with tarfile.open(path, "r:", tarinfo=StrictHeader) as opened:
-            last = -1
-            for info in opened:
-                # tarfile would keep all headers, gigabytes for millions of files
-                vars(opened)["members"].clear()
-                if info.size < 0 or info.offset <= last:  # tarfile would never end
-                    raise tarfile.ReadError(f"{info.name}: negative size")
-                last = info.offset
+            for info in headers(opened):
                 if not info.isdir():
                     yield info.name, Extent(path, info.offset_data, info.size), _fault(info)
     except DAMAGE as error:

@@ -107,7 +107,6 @@ def extracted(
         for start in track(todo, len(starts), label, len(starts) - len(todo)):
             span = slice(start, start + feature.chunk)
             chunk = feature_contract.extract(feature, dataset, rows[span], _slice(sources, span))
-            _check_shape(where, feature.shape, chunk)
             _save(chunks, start, chunk)
         meta = {
             "extractor": non_defaults(spec),
@@ -156,19 +155,6 @@ def _check_alignment(features: Path, sources: dict[str, FeatureFile], ids: list[
                 "of the feature computed from it; use features of the same unit (item, caption), "
                 "or extract it again"
             )
-
-
-def _check_shape(where: str, shape: Shape, chunk: np.ndarray | list[np.ndarray]) -> None:
-    """Check that rows have the shape that the feature declares."""
-    if isinstance(chunk, list):
-        actual = "sequence or files"
-    else:
-        actual = "vector" if chunk.ndim == 2 else "maps"
-    if shape not in actual:
-        raise CrossmodalError(
-            f"{where}: its rows are of the shape {actual}, but the plug-in declares {shape!r}; "
-            "set its attribute `shape`"
-        )
 
 
 def _slice(sources: dict[str, FeatureFile], span: slice) -> dict[str, FeatureFile]:

@@ -24,8 +24,7 @@ def merge(page: Path, metrics: Path, tables: list[Path]) -> None:
     for table in tables:
         for row in read_csv(table.with_suffix(".csv"), COLUMNS):
             if row["experiment"] and row["reproduced"]:
-                directions = numbers.setdefault(row["experiment"], {})
-                values = directions.setdefault(row["direction"], {})
+                values = numbers.setdefault(row["experiment"], {}).setdefault(row["direction"], {})
                 values[row["metric"]] = float(row["reproduced"])
     write_json(metrics, numbers)
     write_text(page, "\n".join(table.read_text(encoding="utf-8") for table in tables))

@@ -56,9 +56,8 @@ def tabulate(spec: TabulateSpec, output: Path, numbers: Path, paths: list[Path])
 def _missing(failed: dict[str, str]) -> list[str]:
     """Return a remark on the rows that failed, with the reasons."""
     rows = "".join(f"\n- {row}: {why}" for row, why in failed.items())
-    return (
-        [f"**Incomplete**, and without figures, since these rows failed:\n{rows}"] if rows else []
-    )
+    text = f"**Incomplete**, and without figures, since these rows failed:\n{rows}"
+    return [text] if rows else []
 
 
 def _runs(paths: list[Path]) -> Runs:

@@ -1,6 +1,7 @@
 """Jobs up to embeddings: the files of each, and all that it depends on."""
 
 from collections.abc import Iterator
+from functools import partialmethod
 from pathlib import Path
 from typing import Protocol
 
@@ -99,13 +100,15 @@ class FitJobs:
         items = [f"data/prepared/{dataset}/{file}" for dataset in self.datasets() for file in FILES]
         return [*items, *dict.fromkeys(self._published_qrels())]
 
-    def prepare(self, wildcards: Wildcards) -> str:
+    def _prepare(self, step: str, wildcards: Wildcards) -> str:
         """Return the specification of preparing: options, and the user's own files."""
-        return self._prepare("prepare", wildcards)
+        entry = self.params.plugin("datasets", wildcards.dataset)
+        # as inputs of the rule, many files of a user would fill records and logs
+        files = own_files.content(self.params.dataset_of(wildcards.dataset).files())
+        return job_spec(step, PrepareSpec(**entry, files=files), f"datasets.{entry['plugin']}")
 
-    def prepare_in_shards(self, wildcards: Wildcards) -> str:
-        """Return the specification of preparing with media in shards: as of preparing."""
-        return self._prepare("prepare_in_shards", wildcards)
+    prepare = partialmethod(_prepare, "prepare")
+    prepare_in_shards = partialmethod(_prepare, "prepare_in_shards")
 
     def shard_size(self, wildcards: Wildcards) -> int | None:
         """Return the bytes of a shard, at most."""
@@ -158,14 +161,10 @@ class FitJobs:
         """Return the threads that a feature's extraction makes use of."""
         return self.params.feature_of(wildcards.feature).threads
 
-    def feature_gpu(self, wildcards: Wildcards) -> int:
-        """Return GPUs that a feature's extraction makes use of."""
-        return int(self.params.feature_of(wildcards.feature).gpu)
-
     def extract(self, wildcards: Wildcards) -> str:
         """Return the specification of an extraction: options, language of texts, own files."""
         entry = self.params.plugin("features", wildcards.feature)
-        further = self._arithmetic(self.feature_gpu(wildcards))
+        further = self._arithmetic(self.params.feature_of(wildcards.feature).gpu)
         further |= {"language": self._language(wildcards)}
         named = map(Path, self.params.feature_of(wildcards.feature).files)
         if files := [path for path in named if path.is_file()]:  # the job reports missing ones
@@ -199,10 +198,6 @@ class FitJobs:
         """Return the weights that an experiment's method begins with."""
         return _weights(self.params.weights_of(wildcards.experiment))
 
-    def gpu(self, wildcards: Wildcards) -> int:
-        """Return GPUs that an experiment's method makes use of."""
-        return int(self.params.uses_gpu(wildcards.experiment))
-
     def train(self, wildcards: Wildcards) -> str:
         """Return the specification of a fit: the method's options, and its data."""
         return self._train(wildcards.experiment)
@@ -211,9 +206,16 @@ class FitJobs:
         """Return the digest of a fit: a result's files may outlive the model that they are of."""
         return digest(self._train(experiment))
 
-    def embed(self, wildcards: Wildcards) -> str:
+    def _embedded(self, step: str, wildcards: Wildcards) -> str:
         """Return the specification of embedding: the fit, and its data."""
-        return self._embedded("embed", wildcards)
+        fit = self.params.fit(wildcards.experiment)
+        read = {k: v for k, v in non_defaults(fit).items() if k in EmbedSpec.model_fields}
+        further = {"fit": self.fit_of(wildcards.experiment)}
+        further |= self._arithmetic(self.params.uses_gpu(wildcards.experiment))
+        spec = EmbedSpec.model_validate(read | further)
+        return job_spec(step, spec, f"methods.{fit.plugin}")
+
+    embed = partialmethod(_embedded, "embed")
 
     def all_embeddings(self, wildcards: Wildcards) -> list[str]:
         """Return the embeddings of the suite."""
@@ -222,9 +224,9 @@ class FitJobs:
     def _experiment(self, name: str) -> Experiment:
         return self.params.experiments[name]
 
-    def _arithmetic(self, gpus: int) -> dict[str, object]:
+    def _arithmetic(self, gpu: bool) -> dict[str, object]:
         """Return what params.yaml says of arithmetic; `deterministic` is of jobs on a GPU."""
-        deterministic = self.params.deterministic if gpus else None
+        deterministic = self.params.deterministic if gpu else None
         return {"deterministic": deterministic, "portable": self.params.portable}
 
     def _language(self, wildcards: Wildcards) -> str:
@@ -238,12 +240,6 @@ class FitJobs:
     def _raw_files(self, dataset: str) -> list[str]:
         sources = self.params.dataset_of(dataset).sources
         return [f"{self._raw_folder(dataset)}/{source.file}" for source in sources]
-
-    def _prepare(self, step: str, wildcards: Wildcards) -> str:
-        entry = self.params.plugin("datasets", wildcards.dataset)
-        # as inputs of the rule, many files of a user would fill records and logs
-        files = own_files.content(self.params.dataset_of(wildcards.dataset).files())
-        return job_spec(step, PrepareSpec(**entry, files=files), f"datasets.{entry['plugin']}")
 
     def _shards(self, dataset: str) -> list[str]:
         folder = f"data/prepared/{dataset}/{SHARDS}"
@@ -266,14 +262,6 @@ class FitJobs:
     def _seeds(self, path: str, experiments: list[str]) -> list[str]:
         """Return a path for each seed of each experiment."""
         return [path.format(e, seed) for e in experiments for seed in self.params.seeds_of(e)]
-
-    def _embedded(self, step: str, wildcards: Wildcards) -> str:
-        fit = self.params.fit(wildcards.experiment)
-        read = {k: v for k, v in non_defaults(fit).items() if k in EmbedSpec.model_fields}
-        own = self.fit_of(wildcards.experiment)
-        further = {"fit": own} | self._arithmetic(self.gpu(wildcards))
-        spec = EmbedSpec.model_validate(read | further)
-        return job_spec(step, spec, f"methods.{fit.plugin}")
 
     def _train(self, experiment: str) -> str:
         fit, of = self.params.fit(experiment), {"of": self.params.described(experiment)}

@@ -9,9 +9,9 @@ import csv
 from collections.abc import Iterable
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import BaseModel, Field, NonNegativeFloat, TypeAdapter
+from pydantic import AliasPath, BaseModel, Field, NonNegativeFloat, TypeAdapter
 
 from crossmodal.io.shaped_json import recall
 
@@ -60,16 +60,14 @@ class Cost(BaseModel, frozen=True, extra="forbid"):
 
 
 class _Fit(BaseModel):
-    peak_gpu_memory_mb: Annotated[float, Field(ge=0, lt=MOST)] = 0
-
-
-class _Model(BaseModel):
     """Content of model.json, as far as it is read here."""
 
-    fit: _Fit = _Fit()
+    gpu_memory_mb: float = Field(
+        0, ge=0, lt=MOST, validation_alias=AliasPath("fit", "peak_gpu_memory_mb")
+    )
 
 
-MODEL = TypeAdapter(_Model)
+FIT = TypeAdapter(_Fit)
 
 
 class Costs:
@@ -125,10 +123,10 @@ def run_here(rule: str, job: str) -> dict[str, float | Origin]:
     runs = [row for path in paths for row in _read_benchmark(path)]
     if not runs:
         return {}
-    models = [recall(path.with_name("model.json"), MODEL, _Model()) for path in paths]
-    seconds = max(float(run["s"]) for run in runs)
-    memory = max(_megabytes(run["max_rss"]) for run in runs)
-    on_gpu = max(model.fit.peak_gpu_memory_mb for model in models)
+    fits = [recall(path.with_name("model.json"), FIT, _Fit()) for path in paths]
+    seconds = max(_number(run["s"]) for run in runs)
+    memory = max(_number(run.get("max_rss")) for run in runs)
+    on_gpu = max(fit.gpu_memory_mb for fit in fits)
     measured: dict[str, float | Origin] = {"seconds": seconds, "origin": "run here"}
     if memory:
         measured["memory_mb"] = memory
@@ -153,27 +151,21 @@ def read_table(origin: Origin) -> dict[tuple[str, str], Cost]:
     """Read the rows of `job_costs.csv` of one origin, by rule and job."""
     with TABLE.open(encoding="utf-8", newline="") as stream:
         rows = [row for row in csv.DictReader(stream) if row["origin"] == origin]
-    return {(row.pop("rule"), row.pop("job")): _cost(row) for row in rows}
-
-
-def _cost(row: dict[str, str]) -> Cost:
-    return Cost.model_validate({column: cell for column, cell in row.items() if cell})
+    stated = [{column: cell for column, cell in row.items() if cell} for row in rows]
+    return {(row.pop("rule"), row.pop("job")): Cost.model_validate(row) for row in stated}
 
 
 def _read_benchmark(path: Path) -> list[dict[str, str]]:
     """Read Snakemake's benchmark of a job; a damaged one says nothing."""
     with path.open(encoding="utf-8", errors="replace", newline="") as stream:
         rows = [*csv.DictReader(stream, delimiter="\t")]
-    return [row for row in rows if _is_number(row.get("s"))]
+    return [row for row in rows if _number(row.get("s"))]
 
 
-def _megabytes(cell: str | None) -> float:
-    """Return the memory of a benchmark, which is `-` or `NA` of jobs too short to be looked at."""
-    return float(cell or 0) if _is_number(cell) else 0.0
-
-
-def _is_number(cell: str | None) -> bool:
+def _number(cell: str | None) -> float:
+    """Return a number of a benchmark; 0 of `-` or `NA`, which stand where a job was too short."""
     try:
-        return 0 <= float(cell or "") < MOST
+        number = float(cell or 0)
     except ValueError:
-        return False
+        return 0.0
+    return number if 0 <= number < MOST else 0.0

@@ -1,5 +1,7 @@
 """Jobs of the workflow: the files of each, and all that it depends on."""
 
+from functools import partialmethod
+
 from crossmodal.config.claims import read_claims
 from crossmodal.config.deviations import sections_of
 from crossmodal.config.experiment import Experiment
@@ -24,21 +26,15 @@ CURVES = ("learning", "precision_scope")
 class Jobs(FitJobs):
     """All jobs of the workflow; here those that evaluate embeddings and show results."""
 
-    def evaluate(self, wildcards: Wildcards) -> str:
+    def _scored(self, step: str, wildcards: Wildcards) -> str:
         """Return the specification of metrics: the fit whose embeddings they are of."""
-        return self._scored("evaluate", wildcards)
+        spec = EvaluateSpec(fit=self.fit_of(wildcards.experiment))
+        return job_spec(step, spec, self._module(wildcards.experiment))
 
-    def evaluate_posteriors(self, wildcards: Wildcards) -> str:
-        """Return the specification of metrics by posteriors: as of embedding."""
-        return self._embedded("evaluate_posteriors", wildcards)
-
-    def evaluate_intra_modal(self, wildcards: Wildcards) -> str:
-        """Return the specification of metrics: the fit whose embeddings they are of."""
-        return self._scored("evaluate_intra_modal", wildcards)
-
-    def evaluate_qrels(self, wildcards: Wildcards) -> str:
-        """Return the specification of metrics: the fit whose embeddings they are of."""
-        return self._scored("evaluate_qrels", wildcards)
+    evaluate = partialmethod(_scored, "evaluate")
+    evaluate_intra_modal = partialmethod(_scored, "evaluate_intra_modal")
+    evaluate_qrels = partialmethod(_scored, "evaluate_qrels")
+    evaluate_posteriors = partialmethod(FitJobs._embedded, "evaluate_posteriors")
 
     def evaluate_folds(self, wildcards: Wildcards) -> str:
         """Return the specification of metrics by folds: the fit, and their number."""
@@ -211,10 +207,6 @@ class Jobs(FitJobs):
     def _beside(self, name: str) -> list[str]:
         """Return an experiment, and the one beside it if there is one."""
         return [name, *filter(None, [self._experiment(name).beside])]
-
-    def _scored(self, step: str, wildcards: Wildcards) -> str:
-        spec = EvaluateSpec(fit=self.fit_of(wildcards.experiment))
-        return job_spec(step, spec, self._module(wildcards.experiment))
 
     def _module(self, name: str) -> str:
         """Return the module of an experiment's method, below `crossmodal`."""

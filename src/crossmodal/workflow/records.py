@@ -77,7 +77,7 @@ def take_over() -> None:
                 write_json(STORE / name, entry.record.to_json())
     _refuse(wrong)
     if carriers != seen:
-        _note_seen(carriers)
+        write_text(SEEN, json.dumps(carriers))
     _set_back_from_the_future()
 
 
@@ -115,9 +115,7 @@ def doubt(is_output: Callable[[str], bool]) -> list[Path]:
 def disown(path: Path) -> None:
     """Make an output due, whatever else is known of it."""
     record = {"params": [UNKNOWN], "endtime": path.stat().st_mtime, "input": None, "rule": None}
-    stored = STORE / name_of(path)
-    stored.parent.mkdir(parents=True, exist_ok=True)
-    write_json(stored, record | {"record_format_version": record_format()})
+    write_json(STORE / name_of(path), record | {"record_format_version": record_format()})
 
 
 def record_of(path: Path) -> Record:
@@ -173,9 +171,8 @@ def _carried(folder: Path) -> dict[str, Entry]:
 
 def _recorded(path: Path, carried: dict[str, Entry]) -> str | None:
     """Return the SHA-256 of an output, unless it is newer than the carried records."""
-    name = name_of(path)
-    entry = carried.get(name)
-    return entry.sha256 if entry and _stored(name) in (None, entry.record) else None
+    entry = carried.get(name_of(path))
+    return entry.sha256 if entry and _stored(name_of(path)) in (None, entry.record) else None
 
 
 def _refuse(wrong: list[Path]) -> None:
@@ -200,7 +197,7 @@ def carry() -> None:
             content = {name: e.model_dump(exclude_unset=True) for name, e in entries.items()}
             # a new file, never through a link into DVC's cache
             write_text(folder / CARRIER, json.dumps(content, indent=1, sort_keys=True) + "\n")
-    _note_seen(_carriers())
+    write_text(SEEN, json.dumps(_carriers()))
 
 
 def _files(folder: Path) -> list[Path]:
@@ -274,8 +271,3 @@ def _carriers() -> dict[str, int]:
     """Return the time of every carrier, by its path."""
     paths = (path for folder in OUTPUTS for path in find(Path(folder), CARRIER))
     return {str(path): path.stat().st_mtime_ns for path in paths}
-
-
-def _note_seen(carriers: dict[str, int]) -> None:
-    SEEN.parent.mkdir(exist_ok=True)
-    write_text(SEEN, json.dumps(carriers))

@@ -4,8 +4,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
-SHOWN = "results/"
-
 
 def summary(ran: Iterable[str], jobs: int, seconds: float, targets: Sequence[str]) -> str:
     """Return what ran, what was there already, the time, and the results to look at.
@@ -21,6 +19,6 @@ def summary(ran: Iterable[str], jobs: int, seconds: float, targets: Sequence[str
     parts = ", ".join(f"{count} {rule}" for rule, count in rules.items())
     lines = [f"jobs run in {timedelta(seconds=round(seconds))}: {parts or 'none'}"]
     lines[0] += f"; done already: {there}" if there else ""
-    if results := [target for target in targets if target.startswith(SHOWN)]:
+    if results := [target for target in targets if target.startswith("results/")]:
         lines.append(f"look at {', '.join(results[:5])}{' ...' * (len(results) > 5)}")
     return "\n".join(lines)
