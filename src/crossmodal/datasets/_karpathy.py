@@ -52,11 +52,9 @@ def read_images(raw: Path, name: str) -> list[Image]:
     Raises:
         CrossmodalError: If the file is not as published, or an image has fewer than five captions.
     """
-    with Archive(raw / ARCHIVE) as archive:
-        text = archive.text(name)
     where = f"{raw / ARCHIVE}: {name}"
     try:
-        entries = json.loads(text, object_hook=_slim)["images"]
+        entries = _entries(raw, name, "raw")
         return [_image(entry, where) for entry in entries if entry["split"] in SPLITS]
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise _other(raw, name, error) from error
@@ -73,12 +71,8 @@ def read_ids(raw: Path, name: str) -> tuple[dict[int, str], dict[int, str]]:
         CrossmodalError: If the file is not as published.
     """
     images, captions = {}, {}
-    with Archive(raw / ARCHIVE) as archive:
-        text = archive.text(name)
     try:
-        for entry in json.loads(text, object_hook=lambda value: value.get("sentid", value))[
-            "images"
-        ]:
+        for entry in _entries(raw, name, "sentid"):
             if entry["split"] == "test":
                 item = images[int(entry["cocoid"])] = Path(entry["filename"]).stem
                 for number, id in enumerate(entry["sentences"][:CAPTIONS_PER_IMAGE]):
@@ -93,14 +87,12 @@ def _other(raw: Path, name: str, error: Exception) -> CrossmodalError:
     return CrossmodalError(f"{raw / ARCHIVE}: {name}: {reason}")
 
 
-def _numbered(value: JsonObject) -> object:
-    """Return a sentence as its id alone."""
-    return value.get("sentid", value)
-
-
-def _slim(value: JsonObject) -> object:
-    """Return a sentence as its text alone; with their tokens, COCO's would take a gigabyte."""
-    return value.get("raw", value)
+def _entries(raw: Path, name: str, part: str) -> list[JsonObject]:
+    """Return the images; of sentences one part, for with their tokens COCO's take a gigabyte."""
+    with Archive(raw / ARCHIVE) as archive:
+        text = archive.text(name)
+    images: list[JsonObject] = json.loads(text, object_hook=lambda v: v.get(part, v))["images"]
+    return images
 
 
 def _image(entry: JsonObject, where: str) -> Image:
