@@ -184,6 +184,38 @@ def test_files_that_a_csv_does_not_name_are_left_out(begin, tmp_path):
     assert "1 CSVs of another shape or in a sub-folder, not read, such as 'sub/exif.csv'" in printed
 
 
+def test_files_of_absolute_paths_are_not_left_out(begin, tmp_path):
+    folder = tmp_path / "holiday"
+    folder.mkdir()
+    (folder / "items.csv").write_text(f"id,image,text\na,{folder}/a.jpg,x\nb,../holiday/b.jpg,y\n")
+    printed = begin("a.jpg", "b.jpg", "c.jpg")
+    assert "1 pictures that holiday/items.csv does not name, such as 'c.jpg'\n" in printed
+
+
+def test_a_csv_whose_columns_do_not_suffice_is_told_the_way(begin, tmp_path):
+    (tmp_path / "holiday").mkdir()
+    (tmp_path / "holiday/my.csv").write_text("id,image,caption\na,a.jpg,x\n")
+    with pytest.raises(CrossmodalError, match=r"columns id, image, caption; .* or give .*my\.csv"):
+        begin("a.jpg")
+    (tmp_path / "holiday/more.csv").write_text("id,image,text\na,a.jpg,x\n")
+    with pytest.raises(CrossmodalError, match="2 CSVs; join them, with a column `split`"):
+        begin("a.jpg")
+
+
+@pytest.mark.parametrize("code", ["en-GB", "EN"])
+def test_english_of_any_country_is_english(begin, encoder, tmp_path, code):
+    encoder["installed"] = True
+    with_languages(tmp_path, code)
+    begin("a.jpg")
+    assert experiments()[0].views["text"] == "sentence_item"
+    assert "holiday_sentences" not in params.read(PATH, Path("holiday.yaml")).features
+
+
+def test_sounds_that_most_items_lack_are_told(begin):
+    printed = begin(*pictures(), "dog 3.wav")
+    assert "1 items with speech, which most lack, such as 'dog 3.jpg'; it is not read\n" in printed
+
+
 def test_a_csv_of_another_shape_is_named_and_not_used(begin, tmp_path):
     table = tmp_path / "holiday/exif.csv"
     table.parent.mkdir()
@@ -209,12 +241,12 @@ def test_a_csv_as_programs_save_it_is_a_table(begin, tmp_path, encoding, header)
 def test_incomplete_csv_is_refused_and_nothing_written(begin, tmp_path):
     (tmp_path / "holiday").mkdir()
     (tmp_path / "holiday/my.csv").write_text("id,text\na,x\n")
-    with pytest.raises(CrossmodalError, match=r"my\.csv: needs .* two of the columns image"):
+    with pytest.raises(CrossmodalError, match=r"my\.csv: has .* two of the columns image"):
         begin("a.jpg")
     assert not (tmp_path / "holiday.yaml").exists()
 
 
-@pytest.mark.parametrize("name", ["holiday", "wikipedia", "my holiday", "pascal"])
+@pytest.mark.parametrize("name", ["holiday", "wikipedia", "my holiday", "pascal", "all", "claims"])
 def test_existing_files_and_taken_names_are_refused(begin, tmp_path, name):
     (tmp_path / "holiday.yaml").write_text("mine")
     with pytest.raises(CrossmodalError, match="--name"):

@@ -134,7 +134,7 @@ def test_ids_may_be_elsewhere(begin, ids):
     [
         ({"ids": None}, "give --ids"),
         ({"files": {"image": FILES["image"]}}, "image alone; give features of another modality"),
-        ({"name": "wikipedia"}, "taken by an entry of params.yaml; give --name"),
+        ({"name": "wikipedia"}, "taken by an entry of params.yaml, .*; give --name"),
         ({"name": "sentence", "files": {"image": FILES["image"]}}, "image alone"),
     ],
 )
@@ -175,3 +175,39 @@ def test_an_overlay_of_the_user_stays(begin):
     with pytest.raises(CrossmodalError, match=r"clip\.yaml: exists already"):
         begin()
     assert Path("clip.yaml").read_text() == "mine"
+
+
+def test_ids_may_be_of_a_table_with_tabs(begin):
+    save({"id": IDS, "labels": ["a"] * COUNT})
+    Path("ids.tsv").write_text(Path("ids.csv").read_text().replace(",", "\t"))
+    begin("ids.tsv")
+    found, _, rows = written()
+    assert rows[1] == {"id": "item1", "labels": "a"}
+    assert found.feature_of("clip_text").files == ("clip_texts.npy", "ids.tsv")
+
+
+def test_ids_in_a_file_of_another_kind_are_told_the_kinds(begin):
+    save()
+    Path("ids.xlsx").write_bytes(b"")
+    with pytest.raises(CrossmodalError, match=r"ids\.xlsx: is none of \.csv, \.tsv, \.txt"):
+        begin("ids.xlsx")
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"id": ["/data/0.jpg", *IDS[1:]]}, "row 2, column 'id': '/data/0.jpg' cannot name a file"),
+        ({"id": IDS, "split": ["val"] * COUNT}, "row 2, column 'split': 'val' is not one of"),
+    ],
+)
+def test_what_prepare_would_refuse_is_named_at_once(begin, columns, message):
+    save(columns)
+    with pytest.raises(CrossmodalError, match=f"ids.csv: {message}"):
+        begin()
+    assert not Path("clip.yaml").exists()
+
+
+def test_lists_of_labels_as_pandas_writes_them_are_several(begin):
+    save({"id": IDS, "labels": ["['a', 'b']"] * COUNT})
+    begin()
+    assert {spec.relevance for spec in written()[1]} == {"labels"}

@@ -17,7 +17,7 @@ def look(tmp_path):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(texts.get(name.replace("/", "_").replace(".", "_"), ""))
         found = files_of(tmp_path)
-        return {item.id: item for item in items_of(tmp_path, found)}
+        return {item.id: item for item in items_of(found)}
 
     return look
 
@@ -74,7 +74,8 @@ def test_two_pictures_of_one_name_keep_their_suffixes(look):
 
 def test_first_caption_row_describes_the_item(look):
     items = look("x/a.jpg", "x/a.txt", "x/a.wav", "y/b.jpg", x_a_txt="one\ntwo\n")
-    assert list(items["x/a"].rows()) == [
+    columns = ("id", "image", "text", "speech", "labels", "split")
+    assert [tuple(row[c] for c in columns) for row in items["x/a"].rows()] == [
         ("x/a", "x/a.jpg", "one", "x/a.wav", "x", ""),
         ("x/a", "", "two", "", "", ""),
     ]
@@ -115,7 +116,7 @@ def test_texts_and_sounds_that_belong_to_no_picture_are_left_out(tmp_path):
     for name in ("a.jpg", "a.txt", "b.txt", "c.txt", "a.wav", "d.wav"):
         (tmp_path / name).write_text("of it")
     files = files_of(tmp_path)
-    (item,) = items_of(tmp_path, files)
+    (item,) = items_of(files)
     assert (item.text, item.speech, item.described) == (["of it"], ["a.wav"], True)
     assert [[*map(str, paths)] for paths in files.left_out.values()] == [
         ["b.txt", "c.txt"],
@@ -149,7 +150,7 @@ def test_items_outside_of_the_folders_of_splits_are_left_out(tmp_path):
         (tmp_path / name).parent.mkdir()
         (tmp_path / name).touch()
     files = files_of(tmp_path)
-    items = items_of(tmp_path, files)
+    items = items_of(files)
     assert [(item.id, item.split) for item in items] == [
         ("test/b c", "test"),
         ("train/a b", "train"),
@@ -205,7 +206,7 @@ def test_all_texts_that_cannot_be_read_are_named(look, tmp_path):
 def test_texts_that_cannot_be_read_are_left_out_where_asked(tmp_path):
     with_unreadable_texts(tmp_path)
     files = files_of(tmp_path)
-    items = items_of(tmp_path, files, skip_bad=True)
+    items = items_of(files, skip_bad=True)
     assert {item.id: item.text for item in items} == {
         "dog a": ["a dog"],
         "dog b": [],  # the words of its name are not what its text says

@@ -1,3 +1,4 @@
+import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -210,3 +211,11 @@ def test_fewer_items_than_splits_are_too_few(failure, count):
     found = failure(run)
     assert f"no item of {count} for split 't" in found
     assert "they are too few; add some" in found
+
+
+def test_an_id_of_both_csvs_is_refused_with_the_other_csv(failure):
+    many(12)
+    shutil.copy("mine/items.csv", "mine/tested.csv")
+    message = failure(run, test_csv="mine/tested.csv")
+    where = "mine/tested.csv: row 2, column 'id'"
+    assert f"{where}: 'item0' is an item of mine/items.csv, too" in message

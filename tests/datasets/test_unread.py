@@ -38,6 +38,7 @@ def test_no_kind_is_read_and_converted():
             ("a.pdf", "pdftotext"),
             ("a.xlsx", "such a file itself"),
             ("a.csv", "such a file itself"),
+            ("data-00000-of-00001.arrow", "Parquet"),
         ),
     ],
 )

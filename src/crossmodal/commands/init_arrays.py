@@ -1,16 +1,15 @@
 """Set up arrays of the user's own: a CSV of their ids, an overlay of params.yaml, one command."""
 
+import os
 from dataclasses import dataclass, replace
-from itertools import takewhile
 from pathlib import Path
 
-from crossmodal.commands.init import (
-    FEATURES,
-    as_key,
+from crossmodal.commands.init import FEATURES, keep_out_of_git
+from crossmodal.commands.own_overlay import (
+    OTHERS,
     check_name,
     default_name,
-    keep_out_of_git,
-    one_or_list,
+    overlay_text,
     quoted,
     refuse_another,
     to_run,
@@ -18,29 +17,13 @@ from crossmodal.commands.init import (
 from crossmodal.commands.own_rows import rows_on_vectors
 from crossmodal.config.overlays import read_files
 from crossmodal.datasets._own_csv import LEAST
-from crossmodal.datasets._own_table import COLUMNS, MODALITIES, check_languages
+from crossmodal.datasets._own_table import COLUMNS, MODALITIES, check_languages, items_of
 from crossmodal.errors import CrossmodalError
 from crossmodal.features._array_rows import ORDER, Part
-from crossmodal.features._language import guess_language
-from crossmodal.io.arrays import file_and_name, read_id_rows
+from crossmodal.io.arrays import TABLES, file_and_name, read_id_rows
 from crossmodal.io.files import write_csv, write_text
+from crossmodal.io.spreadsheets import Findings, Row
 
-Row = dict[str, str]
-OVERLAY = """\
-# Laid over params.yaml: {command}
-datasets:
-  {key}: {{plugin: folder, csv: {csv}, {root}validation: 0.1, test: 0.2, seed: 0,
-    language: {language}, duplicates: refuse}}
-features:
-{features}experiments:
-  {key}:
-    dataset: {key}
-    views: {{{views}}}
-    relevance: {relevance}  # `category`: the first label is the same; `labels`: any in common
-    rows:  # `crossmodal methods` lists others
-{rows}tables:
-  {key}: {{title: {title}, experiments: {key}, metrics: {metrics}}}
-"""
 FEATURE = (
     "  {name}_{modality}: {{plugin: array, modality: {modality}, file: {file}, "
     "{inside}ids: {ids}{unit}}}\n"
@@ -84,12 +67,12 @@ def init_arrays(files: dict[str, Path], ids: str | None, name: str | None, path:
     if taken := [m for m in files if f"{name}_{m}" in content["features"]]:
         raise CrossmodalError(f"'{name}_{taken[0]}' is a feature of params.yaml; give --name")
     overlay, csv = Path(f"{name}.yaml"), Path(f"{name}_table/items.csv")
-    arrays = {m: _opened(Part(*places[m], ids)) for m in MODALITIES if m in files}
-    rows, left_out = _rows(ids, next(iter(arrays.values())))
-    columns = [column for column in COLUMNS if column in rows[0]]
+    parts = {m: Part(*places[m], ids) for m in MODALITIES if m in files}
+    arrays = {m: OwnArray(part, part.open().shape, "item") for m, part in parts.items()}
+    rows = _rows(ids, next(iter(arrays.values())))
+    columns = [column for column in COLUMNS if column in rows[0].values]
     arrays = {m: _suited(array, [row["id"] for row in rows]) for m, array in arrays.items()}
-    command = to_run(name, overlay)
-    text = _overlay(name, csv, arrays, rows, columns, _root(ids, columns), command)
+    text = _overlay(name, csv, arrays, rows, Path(ids).parent)
     refuse_another(overlay, text)
     keep_out_of_git(csv.parent)
     write_csv(csv, columns, ([row[column] for column in columns] for row in rows))
@@ -102,48 +85,38 @@ def init_arrays(files: dict[str, Path], ids: str | None, name: str | None, path:
         print(
             f"read {array.part.file}{inside}: {size}, a row is the {modality} of one {array.unit}"
         )
-    if left_out:
-        print(f"left out: columns {', '.join(left_out)} of {ids}")
-    print(f"now run:\n  {command}")
+    if unread := rows[0].unread:
+        print(f"left out: columns {', '.join(unread)} of {ids}")
+    print(f"now run:\n  {to_run(name)}")
 
 
 def _default_name(files: list[Path]) -> str:
     """Return the letters that the files' names begin with, or what the working folder is called."""
-    alike = takewhile(
-        lambda letters: len({*letters}) == 1, zip(*(f.stem for f in files), strict=False)
-    )
-    common = "".join(letters[0] for letters in alike) if len(files) > 1 else ""
+    stems = [file.stem for file in files]
+    common = os.path.commonprefix(stems) if len(stems) > 1 else ""  # noqa: RUF071 - by letters
     return default_name(Path(common.strip("_-. ") or "."))
 
 
-def _opened(part: Part) -> OwnArray:
-    return OwnArray(part, part.open().shape, "item")
-
-
-def _rows(ids: str, first: OwnArray) -> tuple[list[Row], list[str]]:
-    """Return the rows of the CSV, and columns of the file of ids that it does not have.
+def _rows(ids: str, first: OwnArray) -> list[Row]:
+    """Return the rows of the CSV.
 
     Raises:
-        CrossmodalError: If there are fewer items than something can be learnt of.
+        CrossmodalError: If `prepare` would refuse them, or there are fewer items than something
+            can be learnt of.
     """
-    left_out: list[str] = []
-    if ids == ORDER:
-        rows = [{"id": str(number)} for number in range(first.shape[0])]
-    elif ids.lower().endswith(".csv"):
-        rows, left_out = _table(Path(ids))
+    if Path(ids).suffix.lower() in TABLES:
+        rows = read_id_rows(Path(ids), COLUMNS)
+        check_languages(rows)
     else:
-        rows = [{"id": id} for id in first.part.read_ids()]
-    items = {row["id"] for row in rows}
+        order = [str(number) for number in range(first.shape[0])]
+        names = order if ids == ORDER else first.part.read_ids()
+        rows = [Row(Path(ids), number, {"id": id}) for number, id in enumerate(names, 1)]
+    findings = Findings()
+    items = items_of(rows, findings)
+    findings.report()
     if len(items) < LEAST:
         raise CrossmodalError(f"{ids}: names {len(items)} items; {LEAST} are needed")
-    return rows, left_out
-
-
-def _table(csv: Path) -> tuple[list[Row], list[str]]:
-    """Return rows of a CSV, and the columns that are left out."""
-    rows = read_id_rows(csv, COLUMNS)
-    check_languages(rows)
-    return [row.values for row in rows], [*rows[0].unread] if rows else []
+    return rows
 
 
 def _suited(array: OwnArray, ids: list[str]) -> OwnArray:
@@ -165,50 +138,32 @@ def _suited(array: OwnArray, ids: list[str]) -> OwnArray:
     )
 
 
-def _root(ids: str, columns: list[str]) -> str:
-    """Return the folder of the files that the CSV names, if it names some."""
-    if not {"image", "speech"} & {*columns}:
-        return ""
-    return f"root: {quoted(Path(ids).parent.as_posix())}, "
-
-
-def _overlay(
-    name: str,
-    csv: Path,
-    arrays: dict[str, OwnArray],
-    rows: list[Row],
-    columns: list[str],
-    root: str,
-    command: str,
-) -> str:
+def _overlay(name: str, csv: Path, arrays: dict[str, OwnArray], rows: list[Row], root: Path) -> str:
     """Return the overlay: views of arrays and, where there is one alone, of what the CSV has."""
     views = {modality: f"{name}_{modality}" for modality in arrays}
-    views |= {m: FEATURES[m] for m in MODALITIES if m in columns and m not in arrays}
+    views |= {m: FEATURES[m] for m in MODALITIES if m in rows[0].values and m not in arrays}
     if len(views) < 2:
         raise CrossmodalError(
             f"{csv}: {' and '.join(views)} alone; give features of another modality, or a column "
             f"of the ids' file, of {', '.join(MODALITIES)}"
         )
-    first, second = [*views][:2]
-    widths = {arrays[m].shape[1] for m in (first, second) if m in arrays}
-    in_one_space = {first, second} <= {*arrays} and len(widths) == 1
-    labels = {row["labels"] for row in rows if row.get("labels")}
-    texts = [row["text"] for row in rows if row.get("text")]
-    stated = sorted({row["language"] for row in rows if row.get("language")})
-    return OVERLAY.format(
-        command=command,
-        key=as_key(name),
-        csv=quoted(csv.as_posix()),
-        root=root,
-        language=one_or_list(stated or [guess_language(texts)]),
+    names_files = {"image", "speech"} & {*rows[0].values}
+    dataset = f"csv: {quoted(csv.as_posix())}, "
+    dataset += f"root: {quoted(root.as_posix())}, " if names_files else ""
+    chosen = dict([*views.items()][:2])
+    widths = {arrays[m].shape[1] for m in chosen if m in arrays}
+    in_one_space = {*chosen} <= {*arrays} and len(widths) == 1
+    is_labelled = any(row["labels"] for row in rows)
+    methods = rows_on_vectors(
+        "As they are" if in_one_space else "", is_labelled, network=True, width=min(widths)
+    )
+    return overlay_text(
+        name,
+        rows,
+        dataset=dataset,
         features="".join(_feature(name, m, array) for m, array in arrays.items()),
-        views=", ".join(f"{m}: {views[m]}" for m in (first, second)),
-        relevance="labels" if any(";" in label for label in labels) else "category",
-        rows=rows_on_vectors(
-            "As they are" if in_one_space else "", bool(labels), network=True, width=min(widths)
-        ),
-        title=quoted(name.replace("_", " ")),
-        metrics="'mAP, R@10'" if labels else "'R@1, R@10, MedR'",
+        views=chosen,
+        methods=OTHERS + methods,
     )
 
 

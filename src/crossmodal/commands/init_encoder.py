@@ -3,9 +3,11 @@
 import re
 from importlib.util import find_spec
 
+from crossmodal.commands.own_overlay import as_key, relevance_of
 from crossmodal.commands.own_rows import rows_on_vectors
 from crossmodal.errors import ENCODERS, CrossmodalError, unknown
 from crossmodal.io.hub import Model, model_of
+from crossmodal.io.spreadsheets import Row
 
 USUAL = {"clip": "laion/CLIP-ViT-B-32-laion2B-s34B-b79K", "siglip": "timm/ViT-B-16-SigLIP"}
 ON_HUB = re.compile(r"[\w.-]+/[\w.-]+(@[\w.-]+)?")
@@ -71,22 +73,15 @@ def encoder_features(name: str, model: Model) -> str:
     return FEATURES.format(name=name, file=model.file)
 
 
-def encoder_group(name: str, key: str, model: Model, relevance: str, is_labelled: bool) -> str:
-    """Return the experiments on the encoder's vectors as YAML.
-
-    Args:
-        name: Of the dataset.
-        key: The same as a key of YAML.
-        model: The encoder.
-        relevance: Of the experiments.
-        is_labelled: Whether items have labels.
-    """
+def encoder_group(name: str, model: Model, rows: list[Row]) -> str:
+    """Return the experiments on the encoder's vectors of a dataset with these rows as YAML."""
+    is_labelled = any(row["labels"] for row in rows)
     short = model.repository.partition("/")[2]
     return GROUP.format(
         name=name,
-        key=key,
+        key=as_key(name),
         repository=model.repository,
-        relevance=relevance,
+        relevance=relevance_of(rows),
         short=short,
         rows=rows_on_vectors(f"'{short}, frozen'", is_labelled, f"'Ridge on {short}'"),
     )

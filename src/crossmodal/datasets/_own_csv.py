@@ -1,10 +1,11 @@
 """CSV of a user's own folder for the dataset `folder`: the one that is there, or a new one."""
 
+import os
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass, field
-from itertools import compress
 from pathlib import Path
 
 from crossmodal.data.prepared import SPLITS
@@ -38,20 +39,23 @@ class Table:
     left_out: list[str] = field(default_factory=list)
 
 
-def table_there(folder: Path, place: Path, files: OwnFiles) -> Table | None:
+def table_there(files: OwnFiles, place: Path) -> Table | None:
     """Return the CSV of the user, if there is one; its files count as read, others as left out."""
+    folder = files.folder
     here = [path for path in folder.iterdir() if is_own_csv(path)]
     tables = here or [path for path in [place / "items.csv"] if path.is_file()]
     if len(tables) > 1:
-        raise CrossmodalError(f"{folder}: {len(tables)} CSVs; leave the one that names the files")
+        advice = "join them, with a column `split` where they are splits, or leave one"
+        raise CrossmodalError(f"{folder}: {len(tables)} CSVs; {advice}")
     if not tables:
         return None
     csv = tables[0]
     rows = named_rows(csv)
-    if rows and "id" not in rows[0].values:
-        columns = ", ".join(rows[0].values)
-        advice = f"add it, or give {csv} itself, whose paths are ids then"
-        raise CrossmodalError(f"{csv}: has the columns {columns}; it needs id: {advice}")
+    if rows and not suffices(rows[0].values):
+        columns = ", ".join([*rows[0].values, *rows[0].unread])
+        advice = f"add them, or give {csv} itself, where other names are read and paths are ids"
+        need = "it needs id and two of the columns image, text and speech"
+        raise CrossmodalError(f"{csv}: has the columns {columns}; {need}: {advice}")
     for why, paths in files.left_out.items():
         files.left_out[why] = [path for path in paths if folder / path != csv]
     files.left_out |= unnamed(files, rows, csv)
@@ -61,10 +65,11 @@ def table_there(folder: Path, place: Path, files: OwnFiles) -> Table | None:
 
 def unnamed(files: OwnFiles, rows: list[Row], table: Path) -> dict[str, list[Path]]:
     """Return pictures and sound files that no row of a table names, as what is left out."""
-    named = {_plain(row[column]) for row in rows for column in ("image", "speech")}
+    folder = files.folder
+    named = {_plain(folder, row[column]) for row in rows for column in ("image", "speech")}
     others = {
         f"{NOUNS[m]} that {table} does not name": [
-            path for path in files.read[m] if _plain(path.as_posix()) not in named
+            path for path in files.read[m] if _plain(folder, path.as_posix()) not in named
         ]
         for m in ("image", "speech")
     }
@@ -83,40 +88,40 @@ def own_columns(csv: Path) -> set[str]:
     return {*COLUMNS} & {*re.findall(r"\w+", begin.decode("latin-1").lower())}
 
 
-def _plain(name: str) -> str:
-    """Return a path as a CSV may write it, in one form."""
-    return unicodedata.normalize("NFC", name).replace("\\", "/").removeprefix("./")
+def suffices(columns: Collection[str]) -> bool:
+    """Return whether columns of these names say what items are."""
+    return "id" in columns and len({*MODALITIES} & {*columns}) > 1
 
 
-def new_table(folder: Path, place: Path, files: OwnFiles, skip_bad: bool) -> Table:
+def _plain(folder: Path, name: str) -> str:
+    """Return a path in a folder as a CSV may write it, in one form."""
+    return unicodedata.normalize("NFC", os.path.abspath(folder / name.replace("\\", "/")))
+
+
+def new_table(files: OwnFiles, place: Path, skip_bad: bool) -> Table:
     """Return the table of a folder's files; `skip_bad` leaves texts out that cannot be read."""
-    items = items_of(folder, files, skip_bad)
+    items = items_of(files, skip_bad)
     counts = {m: sum(m in item.has() for item in items) for m in MODALITIES}
     used = [m for m, count in counts.items() if count > len(items) / 2]
     chosen = [item for item in items if {*used} <= item.has()]
     if len(used) < 2 or len(chosen) < LEAST:
         have = ", ".join(f"{count} with {m}" for m, count in counts.items())
         message = (
-            f"{folder}: {len(items)} items, {have}; {LEAST} with the same two are needed. Name "
-            "files by what they show, put a text or sound file of the same name beside each, sort "
-            "them into sub-folders, or write a CSV with the columns " + ", ".join(COLUMNS)
+            f"{files.folder}: {len(items)} items, {have}; {LEAST} with the same two are needed. "
+            "Name files by what they show, put a text or sound file of the same name beside each, "
+            "sort them into sub-folders, or write a CSV with the columns " + ", ".join(COLUMNS)
         )
         raise CrossmodalError("\n  ".join([message, *listed(files.left_out)]))
     others = [item for item in items if not {*used} <= item.has()]
-    lacking = [Path(item.image or item.speech[0]) for item in others]
-    if lacking:
-        files.left_out[f"items that lack {' or '.join(used)}"] = lacking
-    columns = {"id", *used} | ({"labels"} if any(item.label for item in chosen) else set())
-    columns |= {"split"} if any(item.split for item in chosen) else set()
-    selected = [column in columns for column in COLUMNS]
-    header = [*compress(COLUMNS, selected)]
-    csv = place / "items.csv"
-    records = (compress(row, selected) for item in chosen for row in item.rows())
-    rows = [
-        Row(csv, number, dict(zip(header, record, strict=True)))
-        for number, record in enumerate(records, 2)
-    ]
-    return Table(csv, rows, header, [f"{folder}: {files.counts()}", *_facts(chosen, used)])
+    files.left_out[f"items that lack {' or '.join(used)}"] = [item.path for item in others]
+    for m in [m for m in counts if m not in used]:
+        more = [item.path for item in chosen if m in item.has()]
+        files.left_out[f"items with {m}, which most lack; it is not read"] = more
+    csv, records = place / "items.csv", [row for item in chosen for row in item.rows()]
+    stated = [column for column in ("labels", "split") if any(row[column] for row in records)]
+    header = ["id", *used, *stated]
+    rows = [Row(csv, n, {c: row[c] for c in header}) for n, row in enumerate(records, 2)]
+    return Table(csv, rows, header, [f"{files.folder}: {files.counts()}", *_facts(chosen, used)])
 
 
 def _facts(items: list[OwnItem], used: list[str]) -> list[str]:

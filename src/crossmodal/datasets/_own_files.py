@@ -52,15 +52,21 @@ class OwnItem:
         """Return the paths of its sound files."""
         return [sound for _, sound in self.captions if sound]
 
+    @property
+    def path(self) -> Path:
+        """Return the path of what the item is."""
+        return Path(self.image or self.speech[0])
+
     def has(self) -> set[str]:
         """Return the modalities that it has something of."""
         return {m for m in ("image", "text", "speech") if getattr(self, m)}
 
-    def rows(self) -> Iterator[tuple[str, str, str, str, str, str]]:
-        """Return a row for each caption: id, image, text, sound file, label and split."""
+    def rows(self) -> Iterator[dict[str, str]]:
+        """Yield the fields of each caption, by column."""
+        item = {"image": self.image, "labels": self.label, "split": self.split}
         for number, (text, sound) in enumerate(self.captions):
-            image, label, split = ("", "", "") if number else (self.image, self.label, self.split)
-            yield self.id, image, text, sound, label, split
+            of_item = dict.fromkeys(item, "") if number else item
+            yield {"id": self.id, "text": text, "speech": sound} | of_item
 
 
 @dataclass
@@ -68,10 +74,12 @@ class OwnFiles:
     """Files below a folder, as paths from it.
 
     Args:
+        folder: The folder.
         read: Of each modality.
         left_out: By the reason why they are not read: 'what; advice'.
     """
 
+    folder: Path
     read: dict[str, list[Path]]
     left_out: dict[str, list[Path]]
 
@@ -83,7 +91,7 @@ class OwnFiles:
 def files_of(folder: Path) -> OwnFiles:
     """List the files below a folder by what they hold."""
     listing = list_files(folder)
-    files = OwnFiles({modality: [] for modality in NOUNS}, {})
+    files = OwnFiles(folder, {modality: [] for modality in NOUNS}, {})
     for path in listing.files:
         if modality := _modality(path):
             files.read[modality].append(path)
@@ -103,15 +111,14 @@ def _modality(path: Path) -> str:
     return next((m for m in NOUNS if suffix in SUFFIXES[m]), "")
 
 
-def items_of(folder: Path, files: OwnFiles, skip_bad: bool = False) -> list[OwnItem]:
+def items_of(files: OwnFiles, skip_bad: bool = False) -> list[OwnItem]:
     """Return the items of a folder; what belongs to none is added to what is left out.
 
     Captions are the lines of an item's texts, or else the words of the file's name, or else its
     label; an item has none whose texts cannot be read.
 
     Args:
-        folder: The folder.
-        files: What is in it.
+        files: What is in the folder.
         skip_bad: Whether texts that cannot be read are left out.
 
     Raises:
@@ -120,17 +127,17 @@ def items_of(folder: Path, files: OwnFiles, skip_bad: bool = False) -> list[OwnI
     """
     main = next((m for m in ("image", "speech") if files.read[m]), None)
     if not main:
-        raise _no_media(folder, files)
+        raise _no_media(files)
     paths = files.read[main]
     place, named = places(paths), ids(paths)
-    texts = _mates("text", main, folder, files)
-    sounds = _mates("speech", main, folder, files) if main == "image" else {}
+    texts = _mates("text", main, files)
+    sounds = _mates("speech", main, files) if main == "image" else {}
     if any(place[path].split for path in paths):
         outside = [path for path in paths if not place[path].split]
         files.left_out |= {f"{NOUNS[main]} {OUTSIDE}": outside} if outside else {}
         paths = [path for path in paths if place[path].split]
     used = chain(*(texts.get(path, []) for path in paths))
-    read, items = _read_texts(folder, used, files, skip_bad), []
+    read, items = _read_texts(used, files, skip_bad), []
     for path in paths:
         item = OwnItem(named[path], label=place[path].label, split=place[path].split)
         spoken = [path] if main == "speech" else sounds.get(path, [])
@@ -160,24 +167,25 @@ def _captions(lines: dict[Path, list[str]], sounds: list[Path]) -> list[tuple[st
     return [*dict.fromkeys(chain.from_iterable(pairs))]
 
 
-def _mates(modality: str, main: str, folder: Path, files: OwnFiles) -> dict[Path, list[Path]]:
+def _mates(modality: str, main: str, files: OwnFiles) -> dict[Path, list[Path]]:
     """Return the texts, or sound files, of each item; the others are left out."""
     owned = belonging(files.read[main], files.read[modality])
     owners = {*chain(*owned.values())}
     lost = [path for path in files.read[modality] if path not in owners]
     why = f"{NOUNS[modality]} that belong to none of the {NOUNS[main]}"
-    advice = f"call each like one of the {NOUNS[main]}, or move them elsewhere"
+    why += f"; call each like one of the {NOUNS[main]}, or give a table among them itself"
     if lost:
-        files.left_out[f"{why}; {advice}"] = lost
+        files.left_out[why] = lost
     if lost and not owned:
-        raise CrossmodalError(f"{folder}: {'; '.join(listed({f'{why}; {advice}': lost}))}")
+        raise CrossmodalError(f"{files.folder}: {'; '.join(listed({why: lost}))}")
     return owned
 
 
-def _no_media(folder: Path, files: OwnFiles) -> CrossmodalError:
+def _no_media(files: OwnFiles) -> CrossmodalError:
     kinds = [f"{NOUNS[m]} ({', '.join(SUFFIXES[m])})" for m in ("image", "speech")]
     rest = listed(files.left_out) or [files.counts() or "nothing"]
-    return CrossmodalError("\n  ".join([f"{folder}: neither {' nor '.join(kinds)}, but", *rest]))
+    neither = f"{files.folder}: neither {' nor '.join(kinds)}, but"
+    return CrossmodalError("\n  ".join([neither, *rest]))
 
 
 def _field(path: Path) -> str:
@@ -186,9 +194,7 @@ def _field(path: Path) -> str:
     return f"./{name}" if name != name.strip() or ":" in name else name
 
 
-def _read_texts(
-    folder: Path, texts: Iterable[Path], files: OwnFiles, skip_bad: bool
-) -> dict[Path, list[str]]:
+def _read_texts(texts: Iterable[Path], files: OwnFiles, skip_bad: bool) -> dict[Path, list[str]]:
     """Return the lines of each text that can be read; the others are left out.
 
     Raises:
@@ -198,7 +204,7 @@ def _read_texts(
     texts = [*dict.fromkeys(texts)]
     for text in texts:
         with findings.collect():
-            lines[text] = _lines(folder / text)
+            lines[text] = _lines(files.folder / text)
     if not skip_bad:
         findings.report()
     if findings.errors:

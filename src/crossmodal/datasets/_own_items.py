@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
+from crossmodal.datasets._formats.text_lists import list_of_texts
 from crossmodal.io.spreadsheets import Row
 
 SEPARATORS = ",/|\t"  # that people may have meant to separate labels
@@ -18,7 +19,8 @@ def stating(rows: list[Row], column: str) -> Row:
 
 def labels_of(rows: list[Row]) -> tuple[str, ...]:
     """Return the labels of an item."""
-    names = map(str.strip, stating(rows, "labels")["labels"].split(";"))
+    cell = stating(rows, "labels")["labels"]
+    names = map(str.strip, list_of_texts(cell) or cell.split(";"))
     return tuple(filter(None, names))
 
 

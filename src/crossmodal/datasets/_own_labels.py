@@ -7,6 +7,7 @@ from pathlib import Path
 
 SPLIT_OF = {"train": "train", "training": "train", "test": "test", "testing": "test"}
 SPLIT_OF |= dict.fromkeys(("val", "valid", "validation", "dev"), "validation")
+SPLIT_OF |= {"restval": "train"}  # Karpathy's images of COCO's validation that others train on
 SPLIT = re.compile(rf"({'|'.join(SPLIT_OF)})(?:[ _-]?(?:sets?|images?|data|\d+))?", re.IGNORECASE)
 
 
@@ -39,7 +40,7 @@ def _splits(paths: list[Path]) -> dict[Path, tuple[str, tuple[str, ...]]]:
     Where no folder is for training, what is in no folder of a split is. `train` alone, beside
     other folders, is a label like these; a folder of a split that holds all files says nothing.
     """
-    parts = {path: _split(path.parent.parts) for path in paths}
+    parts = {path: split_and_others(path.parent.parts) for path in paths}
     named = {split for split, _ in parts.values()}
     if named == {"train", ""}:
         return {path: ("", path.parent.parts) for path in paths}
@@ -49,7 +50,7 @@ def _splits(paths: list[Path]) -> dict[Path, tuple[str, tuple[str, ...]]]:
     return {path: (split or others, folders) for path, (split, folders) in parts.items()}
 
 
-def _split(folders: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+def split_and_others(folders: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
     """Return the split that the first such folder names, and the other folders."""
     for place, name in enumerate(folders):
         if match := SPLIT.fullmatch(name.strip()):

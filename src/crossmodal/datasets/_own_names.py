@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import chain, count
 from pathlib import Path, PurePath, PureWindowsPath
 
@@ -73,13 +73,10 @@ def ids(paths: list[Path]) -> dict[Path, str]:
     named: dict[str, Path] = {}
     for path in paths:
         wanted = [bare[path]] if repeated[bare[path]] == 1 else []
-        options = chain(wanted, [legal_id(path)], _numbered(legal_id(path)))
+        numbered = (f"{legal_id(path)} ({number})" for number in count(2))
+        options = chain(wanted, [legal_id(path)], numbered)
         named[next(id for id in options if id not in named and is_file_name(id))] = path
     return {path: id for id, path in named.items()}
-
-
-def _numbered(name: str) -> Iterator[str]:
-    return (f"{name} ({number})" for number in count(2))
 
 
 def legal_id(path: PurePath) -> str:

@@ -7,7 +7,7 @@ from crossmodal.datasets._formats.hugging_face_folder import metadata
 from crossmodal.datasets._formats.item_records import MODALITIES
 from crossmodal.datasets._formats.reading import read_source
 from crossmodal.datasets._formats.table_members import unkept
-from crossmodal.datasets._own_csv import Table, is_own_csv, own_columns, unnamed
+from crossmodal.datasets._own_csv import Table, is_own_csv, own_columns, suffices, unnamed
 from crossmodal.datasets._own_files import files_of
 from crossmodal.datasets._own_table import named_rows
 from crossmodal.datasets._unread import listed as listed_files
@@ -26,7 +26,7 @@ def table_of_source(path: Path, skip_bad: bool) -> Table | None:
         tables = [file for file in path.iterdir() if is_own_csv(file)]
         if len(tables) > len(metadata(tables)):
             return None
-    elif is_own_csv(path) and "id" in own_columns(path):
+    elif is_own_csv(path) and suffices(own_columns(path)):
         rows = named_rows(path)
         return Table(path, rows, facts=[f"{path}: {len({row['id'] for row in rows}):,} items"])
     source = read_source(path, keep=unkept)

@@ -32,11 +32,15 @@ def with_test_rows(rows: list[Row], tested: list[Row], folder: str) -> list[Row]
         folder: Where the files of the latter are, from where those of the former are looked up.
 
     Raises:
-        RowError: If one of the former says that it is for testing.
+        RowError: If one of the former says that it is for testing, or has the id of a latter.
     """
     if wrong := next((row for row in rows if row["split"] == "test"), None):
         reason = f"item {wrong['id']!r} is for testing, but `test_csv` has the items for that"
         raise wrong.error("split", f"{reason}; leave out its rows, or `test_csv`")
+    ids = {row["id"] for row in rows}
+    if wrong := next((row for row in tested if row["id"] in ids), None):
+        reason = f"{wrong['id']!r} is an item of {rows[0].table}, too; call one of both otherwise"
+        raise wrong.error("id", reason)
     split = "split" in rows[0].values
     former = rows if split else [replace(r, values=r.values | {"split": "train"}) for r in rows]
     return [*former, *(_for_testing(row, folder) for row in tested)]

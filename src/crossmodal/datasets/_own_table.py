@@ -67,11 +67,7 @@ def read_table(source: Source, media: Media, skip_bad: bool) -> Table:
     if unread := sorted({name for row in rows for name in row.unread}):
         warnings.warn(f"{path}: columns that are not read: {', '.join(unread)}", stacklevel=2)
     findings = Findings()
-    table = Table(_grouped(rows, findings))
-    for group in table.items.values():
-        for column in columns:
-            with findings.collect():
-                _check_column(column, group)
+    table = Table(items_of(rows, findings))
     if source.bad.errors:
         warnings.warn(f"left out, since they are malformed:\n{source.bad}", stacklevel=2)
         table.remarks.append(f"lacks {len(source.bad.errors):,} malformed records")
@@ -109,17 +105,12 @@ def check_languages(rows: list[Row]) -> None:
     """
     findings = Findings()
     for row in rows:
-        with findings.collect():
-            _check_language(row)
+        try:
+            LANGUAGE.validate_python(row["language"] or "und")
+        except ValidationError:
+            reason = "is no language by BCP 47, such as 'de' or 'pt-BR'; correct it"
+            findings.errors.append(row.error("language", f"{row['language'][:40]!r} {reason}"))
     findings.report()
-
-
-def _check_language(row: Row) -> None:
-    try:
-        LANGUAGE.validate_python(row["language"] or "und")
-    except ValidationError as error:
-        reason = "is no language by BCP 47, such as 'de' or 'pt-BR'; correct it"
-        raise row.error("language", f"{row['language'][:40]!r} {reason}") from error
 
 
 def _rows_of(row: Row) -> Iterator[Row]:
@@ -130,8 +121,8 @@ def _rows_of(row: Row) -> Iterator[Row]:
         yield replace(row, values=row.values | emptied | {"text": text}) if texts else row
 
 
-def _grouped(rows: list[Row], findings: Findings) -> Items:
-    """Return rows of each item."""
+def items_of(rows: list[Row], findings: Findings) -> Items:
+    """Return rows of each item; findings get what is wrong in them."""
     items: Items = {}
     for row in rows:
         with findings.collect():
@@ -140,6 +131,10 @@ def _grouped(rows: list[Row], findings: Findings) -> Items:
             if not is_file_name(row["id"]):
                 raise row.error("id", f"{row['id']!r} cannot name a file; choose another name")
             items.setdefault(row["id"], []).append(row)
+    for group in items.values():
+        for column in rows[0].values:  # an item of another CSV may have others
+            with findings.collect():
+                _check_column(column, group)
     return items
 
 

@@ -18,11 +18,11 @@ KINDS = {
     ".pdf": 'pdftotext "$1"',
 }
 COMMAND = {suffix: command for suffixes, command in KINDS.items() for suffix in suffixes.split()}
-TABLES = (".xls", ".ods", ".xml")
+TABLES = (".xls", ".ods", ".xml", ".arrow", ".feather")
 ITSELF = (".tsv", ".json", ".jsonl", ".ndjson", ".parquet", ".xlsx")  # that formats read
 READERS = {".parquet": "pyarrow", ".xlsx": "openpyxl"}
-NAME_IT = "name such a file itself, to be told why"
-SHAPE = "a table is a CSV with the columns id and two of image, text and speech"
+NAME_IT = "give such a file itself, which reads it or says why not"
+SHAPE = "save it as CSV, Excel's .xlsx or Parquet, and give that file"
 
 
 def reason(folder: Path, path: Path) -> str:

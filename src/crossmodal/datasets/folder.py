@@ -104,13 +104,9 @@ class Folder(Dataset):
         )
 
         @model_validator(mode="after")
-        def _leaves_training_items(self) -> Self:
+        def _suit_each_other(self) -> Self:
             if self.validation + self.test >= 1:
                 raise ValueError("validation and test leave nothing to train on")
-            return self
-
-        @model_validator(mode="after")
-        def _names_one_table(self) -> Self:
             if (self.csv is None) == (self.source is None):
                 raise ValueError("give either csv or source")
             if self.test_csv and not self.csv:

@@ -75,7 +75,8 @@ class Part:
 
     @property
     def _in_list(self) -> bool:
-        return Path(self.ids).suffix.lower() in LISTS
+        suffix = Path(self.ids).suffix.lower()
+        return suffix in LISTS or (bool(suffix) and Path(self.ids).is_file())
 
     def _matched(
         self, where: str, ids: list[str], wanted: Sequence[Described], whose: str, subset: bool

@@ -31,7 +31,8 @@ FORMATS: dict[str, Callable[[Path], dict[str, Stored]]] = {
     ".parquet": parquet_arrays,
     ".safetensors": safetensors_arrays,
 }
-LISTS = (".csv", ".txt", ".npy")  # files of ids
+TABLES = (".csv", ".tsv")  # with a column of ids
+LISTS = (*TABLES, ".txt", ".npy")  # files of ids
 WIDEST = 1 << 20  # columns
 ID = "id"
 
@@ -122,7 +123,7 @@ def read_ids(path: Path, name: str = "") -> list[str]:
     if name:
         return _texts(path, _member(path, _arrays(path), name))
     match path.suffix.lower():
-        case ".csv":
+        case ".csv" | ".tsv":
             return [row[ID] for row in read_id_rows(path)]
         case ".txt":
             return [line.strip() for line in _text(path).splitlines() if line.strip()]

@@ -10,6 +10,7 @@ from pathlib import Path
 from crossmodal.errors import CrossmodalError
 
 SAVE = "save it as 'CSV UTF-8 (comma delimited)'"
+QUOTES = "a field that begins with a quote runs on; end it with one, and double those within it"
 SEPARATORS = ",;\t|"
 SEPARATOR_LINE = re.compile(r"\"?sep=([^\"\r\n])\"?\1*(?:\r\n?|\n)", re.IGNORECASE)  # of Excel
 EXTRA_RETURNS = re.compile(r"\r{2,}\n")  # of text that was translated twice
@@ -57,14 +58,14 @@ def _encoding(content: bytes) -> str:
 
 
 def _separator(text: str, columns: set[str]) -> str:
-    """Return the separator by which the header names the most columns; of equals the first."""
+    """Return the separator by which the header names the most columns, or has the most at all."""
 
-    def count(separator: str) -> int:
+    def counts(separator: str) -> tuple[int, int]:
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
         header = next((record for record in reader if any(map(str.strip, record))), [])
-        return sum(field.strip().casefold() in columns for field in header)
+        return sum(field.strip().casefold() in columns for field in header), len(header)
 
-    return max(SEPARATORS, key=count)
+    return max(SEPARATORS, key=counts)
 
 
 def _records(path: Path, text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
@@ -74,10 +75,9 @@ def _records(path: Path, text: str, separator: str) -> Iterator[tuple[int, list[
         for number, record in enumerate(reader, 1):
             fields = [field.strip() for field in record]
             if separator in "\t|" and any(separator in f and "\n" in f for f in fields):
-                reason = "a field that begins with a quote runs on into the next rows"
-                raise CrossmodalError(f"{path}: row {number}: {reason}; double its quotes")
+                raise CrossmodalError(f"{path}: row {number}: {QUOTES}")
             if any(fields):
                 yield number, fields
     except csv.Error as error:
-        reason = f"row {number + 1}, line {reader.line_num}: {error}; save it again"
-        raise CrossmodalError(f"{path}: {reason}") from error
+        place = f"row {number + 1}, line {reader.line_num}"
+        raise CrossmodalError(f"{path}: {place}: {QUOTES}") from error

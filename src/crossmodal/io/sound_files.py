@@ -61,7 +61,8 @@ def decode_speech(content: bytes, name: str, longest: int | None = None) -> tupl
     try:
         samples, rate, peak = _decode(content, longest or LONGEST)
     except LibsndfileError as error:
-        raise _refusal(name, f"cannot be decoded as audio ({error.error_string})") from error
+        reason = f"cannot be decoded as audio ({error.error_string}); convert it to wav"
+        raise _refusal(name, reason) from error
     except (ValueError, MemoryError) as error:
         raise _refusal(name, str(error)) from error
     if np.abs(samples).max(initial=0) < CANCELLED * peak:

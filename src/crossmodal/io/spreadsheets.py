@@ -99,7 +99,7 @@ def read_rows(
     Args:
         path: The CSV, in UTF-8 or UTF-16, with any line ends.
         columns: Columns that are read.
-        renamed: Former names of columns, and their present ones.
+        renamed: Other names of columns, and theirs.
 
     Raises:
         CrossmodalError: If it is not such a file, a row has too many or too few fields, or a field
@@ -161,17 +161,13 @@ def _names(
     where: str, header: list[str], columns: tuple[str, ...], renamed: dict[str, str]
 ) -> list[str]:
     """Return names of the columns up to the last one that has any; empty where there is none."""
-    names = [_plain(name) for name in header]
+    names = [renamed.get(name, name) for name in map(_plain, header)]
     while names and not names[-1]:
         names.pop()
     if not names:
         raise CrossmodalError(f"{where}: names no column; allowed: {', '.join(columns)}")
     missing = [column for column in columns if column not in names]
     for name in filter(None, names):
-        if name in renamed:
-            raise CrossmodalError(
-                f"{where}: column {name!r} is called {renamed[name]!r}; rename it"
-            )
         repeated = name in columns and names.count(name) > 1
         if repeated or (name not in columns and get_close_matches(name, missing, 1, MISTYPED)):
             problem = "repeated" if repeated else "unknown"

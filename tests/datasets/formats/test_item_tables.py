@@ -7,6 +7,7 @@ import pytest
 
 from crossmodal.commands.init import init
 from crossmodal.datasets._formats.reading import read_source
+from crossmodal.errors import CrossmodalError
 from tests.datasets.formats.samples import COUNT, content, lines, parquet, photos, prepared, refused
 from tests.project_params import PATH
 
@@ -68,7 +69,7 @@ def test_a_csv_without_ids_is_read_where_it_is_named():
     dataset = prepared("own/list.csv")
     assert len(dataset.items) == COUNT
     Path("mine.yaml").unlink()
-    assert "it needs id: add it, or give own/list.csv itself" in refused("own")
+    assert "image, text and speech: add them, or give own/list.csv itself" in refused("own")
 
 
 def test_several_sheets_of_items_are_refused():
@@ -165,3 +166,49 @@ def test_whole_labels_that_pandas_made_fractional_are_whole():
     )
     rows = read_source(Path("a.jsonl")).rows
     assert [row["labels"] for row in rows[:3]] == ["1", "", "2"]
+
+
+CAPTIONS = {
+    "captions.txt": "image,caption",  # Flickr8k and Flickr30k as Kaggle has them
+    "results.csv": "image_name| comment_number| comment",
+    "own.csv": "id,image,caption",
+    "validated.tsv": "client_id\tpath\tsentence\tup_votes",
+}
+
+
+@pytest.mark.parametrize("name", CAPTIONS)
+def test_files_in_a_sub_folder_are_found_by_their_names(name, capsys):
+    header = CAPTIONS[name]
+    separator = next(sign for sign in "|\t," if sign in header)
+    photos(Path("own/Images"), NAMES)
+    order = [part.strip() for part in header.split(separator)]
+    rows = [
+        separator.join(
+            file if part in ("image", "image_name", "path") else f"{part} of {n} by the sea"
+            for part in order
+        )
+        for n, file in enumerate(NAMES)
+    ]
+    Path("own", name).write_text("\n".join([header, *rows]))
+    dataset = prepared(f"own/{name}")
+    assert "12 items, with image and text, 12 captions" in capsys.readouterr().out
+    assert [dataset.read(item.image) for item in dataset.items[:2]] == [content(0), content(1)]
+
+
+@pytest.mark.parametrize(("folders", "stated"), [("b", "a/"), ("ab", "")])
+def test_a_file_that_may_not_be_meant_is_not_taken(folders, stated):
+    for folder in folders:
+        photos(Path("own", folder), NAMES)
+    lines(Path("own/data.jsonl"), ({"image": f"{stated}{name}", "text": "a"} for name in NAMES))
+    with pytest.raises(CrossmodalError, match=rf"own/{stated}i0\.png: No such file"):
+        prepared("own")
+
+
+def test_the_folder_that_a_table_is_called_like_comes_first():
+    for folder in ("train", "test"):
+        photos(Path("own", folder), NAMES)
+        rows = ({"image": name, "text": f"{folder} {name}"} for name in NAMES)
+        lines(Path(f"own/{folder}.jsonl"), rows)
+    assert {row["image"] for row in read_source(Path("own")).rows} == {
+        f"{folder}/{name}" for folder in ("train", "test") for name in NAMES
+    }

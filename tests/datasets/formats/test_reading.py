@@ -71,7 +71,7 @@ DAMAGE = {
     "has no image": [("x.txt", b"a cat")],
     "'x.txt' is not UTF-8": [("x.png", content(20)), ("x.txt", b"\xff\xfe\xfd")],
     "is no JSON": [("x.png", content(20)), ("x.json", b"{")],
-    "is no caption, but int": [("x.png", content(20)), ("x.json", b'{"caption": 3}')],
+    "is no caption, but float": [("x.png", content(20)), ("x.json", b'{"caption": 3.5}')],
     "are not beside each other": [("0000.json", b"{}")],
 }
 
@@ -113,7 +113,7 @@ def test_a_shard_that_ends_early_loses_its_rest_alone():
 
 def test_at_most_fifty_malformed_records_are_named():
     tar(Path("own/0.tar"), [*whole(), *((f"x{n}.txt", b"a") for n in range(COUNT - 1))])
-    lines(Path("many.jsonl"), [{"image": "a.png", "caption": 3}] * 60)
+    lines(Path("many.jsonl"), [{"image": "a.png", "caption": 3.5}] * 60)
     told = refused("many.jsonl").splitlines()
     assert len(told) == 52
     assert told[50] == "and 10 more"

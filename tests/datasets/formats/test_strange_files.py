@@ -87,7 +87,7 @@ def test_columns_of_unknown_names_are_told_with_the_page(name):
     assert "img, prompt" in refused(f"own/{name}")
     assert "docs/formats.md" in refused(f"own/{name}")
     if name != "a.csv":
-        assert "name such a file itself, to be told why" in refused("own")
+        assert "give such a file itself, which reads it or says why not" in refused("own")
 
 
 def test_a_title_above_the_header_of_a_sheet_is_told():
@@ -155,3 +155,26 @@ def test_shards_of_other_tools_are_read():
     source = read_source(Path("own"))
     assert not source.bad.errors
     assert len({row["id"] for row in source.rows}) == COUNT
+
+
+@pytest.mark.parametrize("shape", ["texts by file", "records in a field"])
+def test_json_may_hold_texts_by_file_or_records_in_a_field(shape):
+    photos(Path("own"), NAMES)
+    texts = {name: [f"a {name}", "a dog"] for name in NAMES}
+    records = [{"image": name, "captions": own} for name, own in texts.items()]
+    whole = texts if shape == "texts by file" else {"version": 1, "data": records}
+    Path("own/all.json").write_text(json.dumps(whole))
+    source = read_source(Path("own/all.json"))
+    assert [row["text"] for row in source.rows[:2]] == ["a p/0.png", "a dog"]
+    assert {row["image"] for row in source.rows} == {*NAMES, ""}
+
+
+@pytest.mark.parametrize("whole", [{}, {"a": 1}, {"a": [{}], "b": [{}]}, {"image": {"0": "a"}}, 3])
+def test_json_of_another_shape_is_told_one_that_is_read(whole):
+    Path("a.json").write_text(json.dumps(whole))
+    assert refused("a.json").startswith("a.json: is no list of records; save one, such as [{")
+
+
+def test_a_table_without_rows_is_told(tmp_path):
+    Path("a.csv").touch()
+    assert refused("a.csv").startswith("a.csv: is empty, or in no format that is read: ")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from crossmodal.datasets._formats.item_records import Record, split_in
-from crossmodal.datasets._formats.named_pictures import NamedPictures
+from crossmodal.datasets._formats.named_files import NamedFiles
 from crossmodal.io.files import JsonObject
 from crossmodal.io.spreadsheets import Findings, RowError
 
@@ -20,7 +20,7 @@ def is_coco(content: JsonObject) -> bool:
 
 
 def coco_records(
-    table: Path, content: JsonObject, pictures: NamedPictures, bad: Findings
+    table: Path, content: JsonObject, pictures: NamedFiles, bad: Findings
 ) -> Iterator[Record]:
     """Yield a record of each image, with all of its captions; the file's name says the split."""
     captions: dict[object, list[object]] = {}

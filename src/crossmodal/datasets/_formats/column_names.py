@@ -12,12 +12,12 @@ NAMES = {
     # beside an image's, `id` is the caption's, as in COCO's annotations
     "id": ("image_id", "img_id", "imgid", "id", "key", "__key__", "uid", "item"),
     "image": (
-        *("image", "image_path", "image_file", "image_file_name", "img", "img_path", "photo"),
-        *("picture", "jpg", "jpeg", "png", "webp"),
+        *("image", "image_path", "image_file", "image_file_name", "image_name", "img", "img_path"),
+        *("photo", "picture", "jpg", "jpeg", "png", "webp"),
     ),
     "text": (
         *("text", "caption", "captions", "texts", "sentence", "sentences", "raw", "description"),
-        *("transcription", "transcript", "alt_text", "txt"),
+        *("transcription", "transcript", "alt_text", "txt", "comment"),
     ),
     "speech": (
         *("speech", "audio", "audio_path", "audio_file", "audio_file_name", "sound", "recording"),

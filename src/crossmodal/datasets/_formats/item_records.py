@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from crossmodal.data.prepared import SPLITS
 from crossmodal.data.writer import is_file_name, is_writable
 from crossmodal.datasets._formats.text_lists import list_of_texts
-from crossmodal.datasets._own_labels import SPLIT, SPLIT_OF
+from crossmodal.datasets._own_labels import SPLIT, SPLIT_OF, split_and_others
 from crossmodal.datasets._own_names import legal_id
 from crossmodal.io.extents import Extent
 from crossmodal.io.spreadsheets import Findings, Row, RowError
@@ -19,8 +19,6 @@ Keep = Callable[[bytes], Extent]  # stores bytes, for the time of a preparation
 
 MODALITIES = ("image", "text", "speech")
 SPOKEN = "raw", "text", "caption"  # keys of a caption that is an object
-# Karpathy's images of COCO's validation that others train on
-SPLIT_NAMES = SPLIT_OF | {"restval": "train"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +93,7 @@ class Source:
         has: dict[str, set[str]] = {}
         for _, rows in items:
             for row in rows:
-                has.setdefault(row["id"], set()).update(m for m in MODALITIES if row[m])
+                has.setdefault(row["id"], set()).update(name for name in row if row[name])
         counts = {m: sum(m in each for each in has.values()) for m in MODALITIES}
         used = [m for m in MODALITIES if counts[m] > len(has) / 2]
         self.notes += [
@@ -104,16 +102,17 @@ class Source:
             if counts[m] and m not in used
         ]
         splits = {row["split"] for _, rows in items for row in rows} - {""}
-        columns = ["id", *used]
-        columns += ["labels"] if any(row["labels"] for _, rows in items for row in rows) else []
+        needed = ["id", *used]
         if len(splits) > 1 and "train" in splits:
-            columns.append("split")
+            needed.append("split")
         elif splits:
             self.notes.append(f"all items are of split {' or '.join(splits)}: splits are drawn")
+        columns = [*needed, *({"labels"} & {name for each in has.values() for name in each})]
         for record, rows in items:
-            lacking = [m for m in used if m not in has[rows[0]["id"]]]
+            lacking = [name for name in needed if name not in has[rows[0]["id"]]]
             if lacking:
-                self.bad.errors.append(record.error(f"has no {' and no '.join(lacking)}"))
+                reason = f"has no {' and no '.join(lacking)}, which others have"
+                self.bad.errors.append(record.error(reason))
             else:
                 self.rows += [
                     Row(record.table, record.number, {column: row[column] for column in columns})
@@ -128,9 +127,9 @@ class Source:
         """
         values = record.values
         try:
-            texts = captions(values.get("text"))
-            labels, split = labels_of(values.get("labels")), split_of(values.get("split"))
-            stated = id_of(values.get("id"))
+            texts = texts_of(values.get("text"), "caption")
+            labels = ";".join(texts_of(values.get("labels"), "label"))
+            split, stated = split_of(values.get("split")), id_of(values.get("id"))
         except ValueError as error:
             raise record.error(str(error)) from error
         except RecursionError as error:
@@ -169,8 +168,7 @@ class Source:
             raise record.error(
                 f"{value[:80]!r} is an address; download the files first, as img2dataset does"
             )
-        name = value.replace("\\", "/").removeprefix("./")
-        path = PurePosixPath(name)
+        path = PurePosixPath(value)
         if path.is_absolute() and path.is_relative_to(self.root.absolute()):
             path = path.relative_to(self.root.absolute())
         if path.is_absolute() or ".." in path.parts:
@@ -212,49 +210,32 @@ def _whole(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def captions(value: object) -> list[str]:
-    """Return the captions that a value holds: a text, a list of them, or such a list as a text.
+def texts_of(value: object, kind: str) -> list[str]:
+    """Return the captions or labels that a value holds.
+
+    Args:
+        value: A text or whole number, a list of them, or such a list as a text.
+        kind: What they are, for messages.
 
     Raises:
         ValueError: If it holds something else, or what cannot be stored.
     """
-    if value is None or value != value:
-        return []
     if isinstance(value, dict):
         value = next((value[key] for key in SPOKEN if key in value), value)
-    if isinstance(value, list | tuple):
-        return [text for entry in value for text in captions(entry)]
-    if not isinstance(value, str):
-        reason = f"is no caption, but {type(value).__name__}; give a text, or a list of them"
-        raise ValueError(f"{str(value)[:80]!r} {reason}")
-    if listed := list_of_texts(value):
-        return [text for entry in listed for text in captions(entry)]
-    text = " ".join(value.split())
-    if not is_writable(text):
-        raise ValueError(f"the caption {text[:40]!r} cannot be stored")
-    return [text] if text else []
-
-
-def labels_of(value: object) -> str:
-    """Return labels as a CSV holds them.
-
-    Raises:
-        ValueError: If they are neither texts nor numbers, nor a list of such.
-    """
     if value is None or value != value:
-        return ""
+        return []
+    if isinstance(value, str):
+        value = list_of_texts(value) or value
     if isinstance(value, list | tuple):
-        return ";".join(filter(None, map(labels_of, value)))
+        return [text for entry in value for text in texts_of(entry, kind)]
     value = _whole(value)
     if not isinstance(value, str | int):
-        reason = f"is no label, but {type(value).__name__}; give a text or a whole number"
+        reason = f"is no {kind}, but {type(value).__name__}; give a text or a whole number"
         raise ValueError(f"{str(value)[:80]!r} {reason}")
-    if isinstance(value, str) and (listed := list_of_texts(value)):
-        return labels_of(listed)
     text = " ".join(str(value).split())
     if not is_writable(text):
-        raise ValueError(f"the label {text[:40]!r} cannot be stored")
-    return text
+        raise ValueError(f"the {kind} {text[:40]!r} cannot be stored")
+    return [text] if text else []
 
 
 def split_of(value: object) -> str:
@@ -266,11 +247,9 @@ def split_of(value: object) -> str:
     if value is None or value != value or value == "":
         return ""
     name = str(value).strip().lower()
-    if name in SPLIT_NAMES:
-        return SPLIT_NAMES[name]
     if match := SPLIT.fullmatch(name):
         return SPLIT_OF[match[1]]
-    raise ValueError(f"{name[:40]!r} is no split; known: {', '.join(SPLIT_NAMES)}")
+    raise ValueError(f"{name[:40]!r} is no split; known: {', '.join(SPLIT_OF)}")
 
 
 def split_in(path: Path) -> str:
@@ -283,7 +262,4 @@ def split_in(path: Path) -> str:
 
 def split_of_folders(path: Path) -> str:
     """Return the split that a folder of a path says; empty if none does."""
-    for part in path.parent.parts:
-        if match := SPLIT.fullmatch(part.strip()):
-            return SPLIT_OF[match[1].lower()]
-    return ""
+    return split_and_others(path.parent.parts)[0]

@@ -8,6 +8,7 @@ from crossmodal.datasets._formats.delimited_rows import delimited_columns, delim
 from crossmodal.datasets._formats.excel_sheets import sheet_columns, sheet_rows
 from crossmodal.datasets._formats.item_records import Keep, Record, split_in
 from crossmodal.datasets._formats.json_lines import json_rows
+from crossmodal.datasets._formats.named_files import NamedFiles
 from crossmodal.datasets._formats.parquet_rows import parquet_columns, parquet_rows
 from crossmodal.datasets._formats.table_members import TableMembers, unkept
 from crossmodal.errors import CrossmodalError
@@ -16,7 +17,7 @@ from crossmodal.io.spreadsheets import Findings, RowError
 from crossmodal.io.suffixes import SUFFIXES
 
 KINDS = {".parquet": "Parquet", ".jsonl": "JSON Lines", ".ndjson": "JSON Lines"}
-KINDS |= {".xlsx": "Excel", ".csv": "CSV", ".tsv": "CSV", ".json": "JSON"}
+KINDS |= {".xlsx": "Excel", ".csv": "CSV", ".tsv": "CSV", ".txt": "CSV", ".json": "JSON"}
 
 Rows = Iterator[tuple[int, dict[str, object]]]
 
@@ -27,14 +28,14 @@ def columns_of(path: Path) -> list[str]:
     Raises:
         CrossmodalError: If it cannot be read, or a library that reads it is not installed.
     """
-    match path.suffix.lower():
-        case ".parquet":
+    match KINDS.get(path.suffix.lower()):
+        case "Parquet":
             return parquet_columns(path)
-        case ".xlsx":
+        case "Excel":
             return sheet_columns(path)
-        case ".csv" | ".tsv":
+        case "CSV":
             return delimited_columns(path)
-        case ".jsonl" | ".ndjson" | ".json":
+        case "JSON Lines" | "JSON":
             _, first = next(json_rows(path, Findings()), (0, {}))
             return [*first]
     return []
@@ -52,7 +53,7 @@ def table_records(
         bad: Gets what is malformed.
         keep: Stores bytes; without, they are not read.
     """
-    members = TableMembers(keep or unkept)
+    members, files = TableMembers(keep or unkept), NamedFiles(root)
     for table in track(tables, len(tables), f"read the tables of {folder}"):
         name = table.relative_to(folder).with_suffix("")
         split = split_in(name)
@@ -66,26 +67,27 @@ def table_records(
                     content, path = _content(values.get(part))
                     if isinstance(content, bytes):
                         place = f"{table.relative_to(folder).as_posix()}/{part}/{number}"
-                        place += _suffix(path, SUFFIXES[part])
+                        suffix = Path(path).suffix.lower()
+                        place += suffix if suffix in SUFFIXES[part] else ""
                         values[part] = members.of(content, split, path, place)
                     else:
-                        values[part] = _from(beside, content)
+                        values[part] = files.place(table, beside, content)
                 yield Record(table, number, values, unread)
         except CrossmodalError as error:
             bad.errors.append(RowError(table, 0, f": {error}"))
 
 
 def _records(table: Path, bad: Findings, keep: Keep | None) -> Rows:
-    match table.suffix.lower():
-        case ".parquet":
+    match KINDS[table.suffix.lower()]:
+        case "Parquet":
             names = parquet_columns(table)
             refuse_repeated(table, names)
             columns = meant(names)
             media = keep is not None and (keep is not unkept or "id" not in columns)
             return parquet_rows(table, [*columns.values()], media)
-        case ".xlsx":
+        case "Excel":
             return sheet_rows(table)
-        case ".csv" | ".tsv":
+        case "CSV":
             return delimited_rows(table, bad)
     return json_rows(table, bad)
 
@@ -96,14 +98,3 @@ def _content(value: object) -> tuple[object, str]:
         return value, ""
     path = str(value.get("path") or "")
     return value.get("bytes") or path, path
-
-
-def _suffix(path: str, suffixes: tuple[str, ...]) -> str:
-    suffix = Path(path).suffix.lower()
-    return suffix if suffix in suffixes else ""
-
-
-def _from(beside: Path, value: object) -> object:
-    """Return a path from the root, if a value is one from a folder; else the value."""
-    is_path = isinstance(value, str) and value and "://" not in value
-    return (beside / str(value)).as_posix() if is_path else value

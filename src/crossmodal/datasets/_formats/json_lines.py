@@ -1,4 +1,4 @@
-"""JSON Lines, a record on each; or a JSON file with a list of records."""
+"""JSON Lines, a record on each; or a JSON file with a list of records, or with texts by file."""
 
 import json
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
@@ -9,6 +9,7 @@ from crossmodal.errors import CrossmodalError
 from crossmodal.io.spreadsheets import Findings, RowError
 
 LONGEST = 1 << 28  # bytes of a line
+EXAMPLE = '[{"image": "1.jpg", "text": "A dog runs."}]'
 Rows = Iterator[tuple[int, dict[str, object]]]
 
 
@@ -54,4 +55,19 @@ def _whole(path: Path) -> Iterator[tuple[int, object]]:
         value = json.loads(path.read_bytes())
     except (ValueError, RecursionError) as error:
         raise CrossmodalError(f"{path}: is no JSON: {error}") from error
-    return enumerate(value if isinstance(value, list) else [], 1)
+    return enumerate(value if isinstance(value, list) else _listed(path, value), 1)
+
+
+def _listed(path: Path, value: object) -> list[object]:
+    """Return the records of an object: its only list of objects, or a record for each file.
+
+    Raises:
+        CrossmodalError: If it is another one.
+    """
+    fields = value if isinstance(value, dict) else {}
+    lists = [v for v in fields.values() if isinstance(v, list) and v and isinstance(v[0], dict)]
+    if len(lists) == 1:
+        return lists[0]
+    if not fields or lists or not all(isinstance(text, str | list) for text in fields.values()):
+        raise CrossmodalError(f"{path}: is no list of records; save one, such as {EXAMPLE}")
+    return [{"file": name, "text": text} for name, text in fields.items()]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from crossmodal.datasets._formats.item_records import Record
-from crossmodal.datasets._formats.named_pictures import NamedPictures
+from crossmodal.datasets._formats.named_files import NamedFiles
 from crossmodal.io.files import JsonObject
 from crossmodal.io.spreadsheets import Findings, RowError
 
@@ -19,7 +19,7 @@ def is_karpathy(content: JsonObject) -> bool:
 
 
 def karpathy_records(
-    table: Path, content: JsonObject, pictures: NamedPictures, bad: Findings
+    table: Path, content: JsonObject, pictures: NamedFiles, bad: Findings
 ) -> Iterator[Record]:
     """Yield a record of each image; those of `restval` are for training."""
     for number, image in enumerate(content["images"], 1):

@@ -13,7 +13,7 @@ from crossmodal.datasets._formats import (
 from crossmodal.datasets._formats.column_names import PAGE, suffices
 from crossmodal.datasets._formats.item_records import Keep, Record, Source
 from crossmodal.datasets._formats.item_tables import KINDS, columns_of, table_records
-from crossmodal.datasets._formats.named_pictures import NamedPictures
+from crossmodal.datasets._formats.named_files import NamedFiles
 from crossmodal.errors import CrossmodalError, listed
 from crossmodal.io.files import JsonObject
 from crossmodal.io.folders import list_files
@@ -47,7 +47,8 @@ def read_source(path: Path, root: Path | None = None, keep: Keep | None = None) 
             source.fill(records)
             return source
     if not path.is_dir():
-        raise CrossmodalError(f"{path}: is in no format that is read; {', '.join(KINDS)}, .tar")
+        kinds = ", ".join(KINDS)
+        raise CrossmodalError(f"{path}: is empty, or in no format that is read: {kinds}, .tar")
     return None
 
 
@@ -87,10 +88,10 @@ def _json(
         chosen = {table: content for table, content in contents.items() if fits(content)}
         if chosen:
             source.kind = kind
-            pictures = NamedPictures(source.root)
+            pictures = NamedFiles(source.root)
             if not pictures.paths and source.root == folder and not source.path.is_dir():
                 source.root = folder.parent  # `annotations` beside the folders of the pictures
-                pictures = NamedPictures(source.root)
+                pictures = NamedFiles(source.root)
             return (
                 record
                 for table, content in chosen.items()
