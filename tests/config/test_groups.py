@@ -57,9 +57,21 @@ def test_an_entry_called_like_a_row_changes_it_alone():
         ({"a": WIKI | {"base": "b"}}, "experiments.a: 'b' is unknown"),
         ({"a": {"base": "b"}, "b": {"base": "a"}}, "it is based on itself"),
         ({"a": {"rows": {"x": {"of": "y"}}}}, "experiments.a.rows.x: 'y' is unknown"),
-        ({"a": WIKI | {"rows": {"x": None}}}, "a.rows.x: there is nothing to leave out"),
+        ({"a": WIKI | {"rows": {"x": None}}}, "nothing to leave out; write {} for a row without"),
         ({"a": WIKI, "b": WIKI | {"prefix": "a"}}, "experiments.b: 'a_cca' is also of 'a'"),
         ({"a": WIKI, "a_cca": WIKI}, "experiments.a_cca: 'a' has an experiment of that name"),
+        (
+            {"a": WIKI | {"variants": {"b": {}, "b_c": {}}, "rows": {"cca": {}, "c_cca": {}}}},
+            "experiments.a: 'a_b_c_cca' is also of 'a'; rename a row or a variant",
+        ),
+        (
+            {"a": WIKI, "b": {"base": "a", "rows": {"cca": None, "slow": None}}},
+            "experiments.b: all of its rows are left out",
+        ),
+        (
+            {"a": {"method": "cca", "variants": {"b": {}}}},
+            "experiments.a: `variants` and `prefix` are of groups; give it `rows`",
+        ),
     ],
 )
 def test_what_leads_nowhere_or_means_two_things_is_refused(groups, message):

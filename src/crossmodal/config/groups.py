@@ -1,6 +1,6 @@
 """Inheritance in params.yaml: entries with a `base`, and groups of experiments."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from crossmodal.config.experiment import Group, Row, Settings
@@ -48,7 +48,8 @@ def expand(groups: dict[str, Group]) -> dict[str, dict[str, Layers]]:
     """Return the experiments of each entry of `experiments`, with all layers of settings.
 
     Raises:
-        CrossmodalError: If two entries make one experiment, or a `base` or `of` leads nowhere.
+        CrossmodalError: If an experiment is made twice, a group makes none, or a `base` or `of`
+            leads nowhere.
     """
     parents = {name: group.base for name, group in groups.items()}
     members: dict[str, dict[str, Layers]] = {}
@@ -57,14 +58,20 @@ def expand(groups: dict[str, Group]) -> dict[str, dict[str, Layers]]:
     for name in groups:
         chain = {ancestor: groups[ancestor] for ancestor in lineage(name, parents, "experiments")}
         if not any(group.rows for group in chain.values()):
-            alone[name] = _shared(chain)
+            alone[name] = _alone(chain)
             continue
-        members[name] = _members(chain)
-        for member in members[name]:
-            if maker.setdefault(member, name) != name:
+        members[name] = {}
+        for member, layers in _members(chain):
+            if member in maker:
                 raise CrossmodalError(
-                    f"params.yaml: experiments.{name}: {member!r} is also of {maker[member]!r}"
+                    f"params.yaml: experiments.{name}: {member!r} is also of {maker[member]!r}; "
+                    "rename a row or a variant"
                 )
+            maker[member], members[name][member] = name, layers
+        if not members[name]:
+            raise CrossmodalError(
+                f"params.yaml: experiments.{name}: all of its rows are left out; keep one"
+            )
     if taken := maker.keys() & members.keys():
         name = min(taken)
         raise CrossmodalError(
@@ -89,8 +96,19 @@ def merged(layers: Layers) -> dict[str, Any]:
     return settings
 
 
-def _members(chain: dict[str, Group]) -> dict[str, Layers]:
-    """Return the experiments of a group, the last of a chain of bases."""
+def _alone(chain: dict[str, Group]) -> Layers:
+    """Return the settings of an entry without rows, the last of a chain of bases."""
+    for name, group in chain.items():
+        if group.variants or group.prefix:
+            raise CrossmodalError(
+                f"params.yaml: experiments.{name}: `variants` and `prefix` are of groups; give it "
+                "`rows`, or leave them out"
+            )
+    return _shared(chain)
+
+
+def _members(chain: dict[str, Group]) -> Iterator[tuple[str, Layers]]:
+    """Yield the experiments of a group, the last of a chain of bases."""
     name, group = list(chain.items())[-1]
     where, shared = f"experiments.{name}.rows", _shared(chain)
     rows, dropped = _parts(chain, "rows")
@@ -98,7 +116,6 @@ def _members(chain: dict[str, Group]) -> dict[str, Layers]:
     parents = {
         row: next((s.of for _, s in reversed(layers) if s.of), None) for row, layers in rows.items()
     }
-    members = {}
     for row in (row for row in rows if row not in dropped):
         like = lineage(row, parents, where)
         default = (f"{where}.{row}", {"label": "{method}", "method": like[0]})
@@ -106,8 +123,7 @@ def _members(chain: dict[str, Group]) -> dict[str, Layers]:
         for variant in [v for v in variants if v not in without] or [""]:
             between = [(at, _stated(settings)) for at, settings in variants.get(variant, [])]
             member = "_".join(filter(None, [group.prefix or name, variant, row]))
-            members[member] = [default, *shared, *between, *own]
-    return members
+            yield member, [default, *shared, *between, *own]
 
 
 def _shared(chain: dict[str, Group]) -> Layers:
@@ -128,7 +144,10 @@ def _parts(chain: dict[str, Group], kind: str) -> tuple[dict[str, list[Part]], s
             elif part in layers:
                 dropped.add(part)
             else:
-                raise CrossmodalError(f"params.yaml: {address}: there is nothing to leave out")
+                raise CrossmodalError(
+                    f"params.yaml: {address}: there is nothing to leave out; write {{}} for a "
+                    f"{kind.removesuffix('s')} without settings of its own"
+                )
     return layers, dropped
 
 
