@@ -63,7 +63,7 @@ class _Fit(BaseModel):
     """Content of model.json, as far as it is read here."""
 
     gpu_memory_mb: float = Field(
-        0, ge=0, lt=MOST, validation_alias=AliasPath("fit", "peak_gpu_memory_mb")
+        default=0, ge=0, lt=MOST, validation_alias=AliasPath("fit", "peak_gpu_memory_mb")
     )
 
 
