@@ -59,6 +59,12 @@ def test_equal_runs_do_not_differ(folder, capsys):
         assert (line["difference"], line["p"]) == (0, 1)
 
 
+def test_experiments_of_a_grid_are_compared(folder, capsys):
+    write_run("ranks-0_01/seed0", [1] * 10)
+    write_run("rank-16/seed0", [0] * 10)
+    assert compared(capsys, "ranks-0_01", "rank-16/seed0")["numbers"][0]["difference"] == 100
+
+
 def test_runs_of_other_queries_are_refused(folder):
     write_run("one/seed0", [1] * 10)
     write_run("two/seed0", [1] * 10, ids="klmnopqrst")

@@ -99,12 +99,14 @@ def test_runs_without_a_shared_seed_are_refused(tmp_path, monkeypatch):
         compare("one", "two")
 
 
-def test_p_is_of_the_seeds_that_the_difference_is_of(tmp_path, monkeypatch):
+def test_all_numbers_are_of_the_shared_seeds(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name, hit in (("one/seed0", [1] * 8), ("one/seed1", [0] * 8), ("two/seed0", [1] * 8)):
         write_run(tmp_path / f"results/runs/{name}.npz", hit)
-    line = compare("one", "two").numbers[0]
-    assert (line.first, line.difference, line.p) == (50, 0, 1)
+    compared = compare("one", "two")
+    line = compared.numbers[0]
+    assert (line.first, line.second, line.difference, line.p) == (100, 100, 0, 1)
+    assert not compared.flips["a-to-b"].second
 
 
 def test_evaluations_of_other_items_are_refused():

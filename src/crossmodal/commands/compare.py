@@ -60,7 +60,7 @@ def _print(names: tuple[str, str], result: Comparison) -> None:
         )
         for line in result.numbers
     ]
-    print_table(f"{names[0]} minus {names[1]}, on the test items of both", header, rows)
+    print_table(f"{names[0]} minus {names[1]}, on the test items and seeds of both", header, rows)
     for direction, own in result.flips.items():
         counts = f"{len(own.first)} for {names[0]}, {len(own.second)} for {names[1]}"
         print(f"{direction}: queries with {own.metric} above a half in one run alone: {counts}")

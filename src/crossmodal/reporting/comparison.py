@@ -12,7 +12,7 @@ from crossmodal.config.published_numbers import Place
 from crossmodal.config.workflow_files import params_file
 from crossmodal.errors import CrossmodalError
 from crossmodal.metrics.evaluation import Evaluation
-from crossmodal.reporting.estimates import Estimate, difference, shared_seeds
+from crossmodal.reporting.estimates import Estimate, difference
 from crossmodal.reporting.flips import Flips, Seeds, find_flips
 from crossmodal.reporting.item_draws import item_draws, of_both
 from crossmodal.reporting.query_values import SUFFIX, QueryValues, read_query_values
@@ -30,9 +30,9 @@ class Line:
     Args:
         direction: '<query>-to-<gallery>', 'average' or 'both'.
         metric: Its name, as in tables.
-        first: Mean over the seeds of the first run.
-        second: Mean over those of the second.
-        difference: First minus second, on the seeds that both have.
+        first: Mean over the seeds of the first run that the second one has, too.
+        second: Mean over the same seeds of the second run.
+        difference: First minus second.
         low: Lower end of its 95 % interval, over test items and seeds.
         high: Upper end.
         p: Two-sided p of a paired permutation test of this difference over test items.
@@ -113,7 +113,9 @@ def compare(
     if not all(isinstance(run, Evaluation) for run in (first, second)):
         given = [overlays] if isinstance(overlays, str | Path) else overlays
         project = read(Path(params or params_file()), *map(Path, given))
-    numbers = _lines(names, runs, project)
+    fixed = [_deterministic(project, name) for name in names]
+    runs = runs if any(fixed) else _on_shared_seeds(names, runs)
+    numbers = _lines(runs, fixed)
     return Comparison(numbers, find_flips(runs, _flipping(names, numbers, project)))
 
 
@@ -160,15 +162,19 @@ def _check(names: Sequence[str], runs: Sequence[Seeds]) -> None:
             )
 
 
-def _lines(names: Sequence[str], runs: Sequence[Seeds], params: Params | None) -> list[Line]:
+def _on_shared_seeds(names: Sequence[str], runs: Sequence[Seeds]) -> list[Seeds]:
+    shared = [seed for seed in runs[0] if seed in runs[1]]
+    if not shared:
+        raise CrossmodalError(f"{' and '.join(names)} share no seed; run both with the same ones")
+    return [{seed: seeds[seed] for seed in shared} for seeds in runs]
+
+
+def _lines(runs: Sequence[Seeds], fixed: Sequence[bool]) -> list[Line]:
     """Return each number of both runs, and of both directions together."""
     keys = {(i, seed): values for i, seeds in enumerate(runs) for seed, values in seeds.items()}
     drawn = item_draws(keys)
     shares = {key: _shares(values) for key, values in keys.items()}
     own, other = (shares[i, next(iter(seeds))] for i, seeds in enumerate(runs))
-    fixed = [_deterministic(params, name) for name in names]
-    if not any(fixed) and not runs[0].keys() & runs[1].keys():
-        raise CrossmodalError(f"{' and '.join(names)} share no seed; run both with the same ones")
     lines = []
     for place in [place for place in own if place in other]:
         both = [
@@ -181,11 +187,13 @@ def _lines(names: Sequence[str], runs: Sequence[Seeds], params: Params | None) -
         ]
         measured = difference(*both)
         low, high = measured.interval() or (measured.value, measured.value)
-        first, second = (float(np.mean([*estimate.by_seed.values()])) for estimate in both)
-        pairs = zip(*shared_seeds(*both), strict=True)
-        shifts = [shares[0, a][place] - shares[1, b][place] for a, b in pairs]
-        p = _permuted(np.mean(shifts, axis=0))
-        lines.append(Line(*place, first, second, float(measured.value), low, high, p))
+        first, second = (
+            np.mean([shares[i, seed][place] for seed in seeds], axis=0)
+            for i, seeds in enumerate(runs)
+        )
+        p = _permuted(first - second)
+        values = (float(value) for value in (first.sum(), second.sum(), measured.value))
+        lines.append(Line(*place, *values, low, high, p))
     return lines
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from crossmodal.config.workflow_files import program
 from crossmodal.errors import CrossmodalError
 
-NAME = re.compile(r"(\w+)(?:/seed(\d+))?")
+NAME = re.compile(r"([\w-]+)(?:/seed(\d+))?")
 EMBEDDINGS, METRICS = "embeddings/{}.h5", "results/runs/{}.npz"
 
 
