@@ -78,6 +78,8 @@ def test_an_array_of_a_file_with_several_is_named(files):
     [
         ("q1 0 d1", "line 602 is no line of qrels"),
         ("q1 0 d1 x", "line 602 is no line of qrels"),
+        ("q1 0 d1 -1", "line 602 is no line of qrels: .* a grade of 0 or above"),
+        ("q1 0 d1 nan", "line 602 is no line of qrels"),
         ("q1 0 d1 1", "line 602 names 'd1' of 'q1' again; keep one"),
         ("q1 0 d99 1", "line 602 names 'd99', which is no id; add it, or leave the line out"),
         ("q99 0 d1 0", "line 602 names 'q99', which is no id"),
@@ -89,6 +91,16 @@ def test_a_line_of_qrels_that_does_not_fit_is_named(line, message):
     paths = [Path("queries.npy"), Path("gallery.npy")]
     with pytest.raises(CrossmodalError, match=rf"qrels\.txt: {message}"):
         command(paths, Path("qrels.txt"), Path("q.csv"), Path("d.csv"), None, False)
+
+
+def test_an_infinite_rank_is_null_in_json(files, capsys):
+    """As of a query without a relevant document."""
+    files["grades"][0] = 0
+    np.save("grades.npy", files["grades"])
+    command([Path("queries.npy"), Path("gallery.npy")], Path("grades.npy"), None, None, None, True)
+    read = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert read["metrics"]["MeanR"] is None
+    assert read["metrics"]["MedR"] > 0
 
 
 def test_a_table_of_values_is_printed(capsys):

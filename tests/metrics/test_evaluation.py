@@ -268,6 +268,13 @@ QRELS_IDS = (range(6), range(8))
         ({"relevance": (1, 2)}, "relevance is of"),
         ({"relevance": np.full((6, 8), "high")}, "relevance holds <U4; give grades"),
         ({"relevance": (np.full((6, 1), "a"), np.full((8, 1), "a"))}, "relevance holds <U1"),
+        ({"relevance": ([["a"], ["b", "c"]] * 3, [["a"]] * 8)}, "several lengths"),
+        ({"relevance": (2 * np.eye(6, 3) - 1, np.eye(8, 3))}, "a label is negative or NaN; give 0"),
+        ({"relevance": (np.eye(6, 3), np.full((8, 3), np.nan))}, "a label is negative or NaN"),
+        (
+            {"queries": np.ones((6, 4), bool), "gallery": np.ones((8, 4), np.uint8)},
+            "codes are bool and uint8; give both",
+        ),
         ({"relevance": {0: {1: "high"}}, "ids": QRELS_IDS}, "qrels: .* give grades as numbers"),
     ],
 )
@@ -304,6 +311,16 @@ def test_ids_and_labels_may_be_of_any_container(rng):
     }
     ids = range(QUERIES), range(DOCUMENTS)
     assert evaluate(queries, gallery, numbered, ids=ids).metrics == expected
+
+
+@pytest.mark.parametrize("kinds", [(np.uint64, np.int64), (object, object)])
+def test_ids_of_other_types_are_told_apart(kinds):
+    ids = 2**60 + np.arange(4)
+    own, others = (ids.astype(kind) for kind in kinds)
+    if object in kinds:
+        own[0] = others[0] = "first"
+    assert evaluate(np.eye(4), relevance=(own, others)).metrics["mAP@R"] == 1
+    assert evaluate(1 - np.eye(4), relevance=(own, others)).metrics["R@1"] == 0
 
 
 @pytest.mark.parametrize("hold", [np.asarray, torch.tensor])

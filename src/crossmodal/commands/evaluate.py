@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from math import inf, isfinite
 from pathlib import Path
 from typing import cast
 
@@ -79,7 +80,9 @@ def evaluate(
         score=cast(Scoring | None, score),
     )
     if as_json:
-        print(json.dumps({"metrics": result.metrics, "intervals": result.intervals}, indent=1))
+        # JSON has no infinite rank
+        metrics = {name: v if isfinite(v) else None for name, v in result.metrics.items()}
+        print(json.dumps({"metrics": metrics, "intervals": result.intervals}, indent=1))
     else:
         print(result)
 
@@ -95,9 +98,10 @@ def _relevance(path: Path, ids: Ids | None) -> Relevance:
             continue
         try:
             query, _, document, grade = line.decode("utf-8-sig").split()
-            value = float(grade)
+            if not 0 <= (value := float(grade)) < inf:
+                raise ValueError(grade)
         except ValueError as error:
-            reason = "is no line of qrels: query, 0, document, grade"
+            reason = "is no line of qrels: query, 0, document, and a grade of 0 or above"
             raise CrossmodalError(f"{path}: line {number} {reason}") from error
         pairs = zip((query, document), sides, strict=False)
         strange = [name for name, side in pairs if name not in side]

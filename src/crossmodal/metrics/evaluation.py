@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from crossmodal.errors import CrossmodalError
 from crossmodal.metrics.blocks import BLOCK_BYTES, ScoreRows, Values, over_scores
 from crossmodal.metrics.judged import metrics_of, summary, values_of
-from crossmodal.metrics.relevances import Ids, Relevance, grades_of
+from crossmodal.metrics.relevances import Ids, Relevance, codes, grades_of
 from crossmodal.metrics.resampling import COVERAGE, DRAWS, SEED, resampled_means
 from crossmodal.metrics.scoring import Rows, Scoring, scorer
 
@@ -37,9 +37,8 @@ class Evaluation:
         """Return a line for each metric, with its interval."""
         lines = []
         for name, value in self.metrics.items():
-            low, high = self.intervals.get(name, (np.nan, np.nan))
-            between = f"  {low:.4g} to {high:.4g}" if name in self.intervals else ""
-            lines.append(f"{name:<24} {value:.6g}{between}")
+            ends = " to ".join(f"{end:.4g}" for end in self.intervals.get(name, ()))
+            lines.append(f"{name:<24} {value:.6g}  {ends}".rstrip())
         return "\n".join(lines)
 
 
@@ -133,15 +132,7 @@ def _rows(given: Rows | ArrayLike, name: str) -> Rows:
 
 
 def _check_numbers(scores: np.ndarray, first: int) -> None:
-    """Check the scores of some queries.
-
-    Args:
-        scores: (q, n).
-        first: Number of the first of these queries.
-
-    Raises:
-        CrossmodalError: If a score is NaN.
-    """
+    """Check the scores (q, n) of some queries, from the one of number `first` on."""
     wrong = np.flatnonzero(np.isnan(scores.max(axis=1)))  # the maximum propagates NaN
     if wrong.size:
         place = int(np.argmax(np.isnan(scores[wrong[0]])))
@@ -162,10 +153,10 @@ def _items(items: Sequence[object] | None, relevance: Relevance, count: int) -> 
     """Return the item of each query as whole numbers."""
     names = np.arange(count) if items is None else np.asarray(items)
     names = names.astype(str) if names.dtype.kind == "O" else names  # None, too, has a place
-    if items is None and isinstance(relevance, tuple):
-        own, others = map(np.asarray, relevance)
+    if items is None and isinstance(relevance, tuple) and np.ndim(relevance[0]) == 1:
+        own, others = codes(*relevance)
         # where a document is all that its id names, queries of one id are of one item
-        names = own if own.ndim == 1 and len(np.unique(others)) == len(others) else names
+        names = own if len(np.unique(others)) == len(others) else names
     if len(names) != count:
         raise CrossmodalError(f"{len(names):,} items of {count:,} queries; give one of each")
     return np.unique(names, return_inverse=True)[1]

@@ -1,6 +1,7 @@
 """Relevance as people have it: item ids, labels, a matrix of grades, or qrels."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -37,15 +38,11 @@ def grades_of(relevance: Relevance, ids: Ids | None, queries: int, gallery: int)
                 "documents"
             )
         return _of_sides(relevance, queries, gallery)
-    if sparse.issparse(relevance):
-        rows = sparse.csr_array(relevance)
-        _check_numbers(rows.dtype)
-        _check_shape(rows.shape, (queries, gallery))
-        return lambda part: rows[part].toarray()
-    matrix = _as_array(relevance)
+    is_sparse = sparse.issparse(relevance)
+    matrix: Any = sparse.csr_array(relevance) if is_sparse else _as_array(relevance)
     _check_numbers(matrix.dtype)
     _check_shape(matrix.shape, (queries, gallery))
-    return lambda part: np.asarray(matrix[part])
+    return lambda part: matrix[part].toarray() if is_sparse else np.asarray(matrix[part])
 
 
 def codes(first: ArrayLike, second: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
@@ -55,6 +52,8 @@ def codes(first: ArrayLike, second: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         CrossmodalError: If one is missing, or ids are texts in one list alone.
     """
     a, b = names_of(first, "query"), names_of(second, "document")
+    if {a.dtype.kind, b.dtype.kind} == {"i", "u"}:  # together they would be rounded
+        a, b = a.astype(str), b.astype(str)
     if (a.dtype.kind in "US") != (b.dtype.kind in "US"):
         raise CrossmodalError(
             f"ids of queries are {a.dtype}, of documents {b.dtype}; give both as texts or as "
@@ -93,14 +92,14 @@ def _as_array(relevance: object) -> np.ndarray:
         return np.asanyarray(relevance)
     except ValueError as error:
         raise CrossmodalError(
-            "`relevance` is a list of lists of several lengths; give a tuple of two lists of ids, "
-            "a matrix of grades, or qrels"
+            "`relevance` has a list of lists of several lengths; give a tuple of two lists of ids, "
+            "or of two matrices with a column of each label, a matrix of grades, or qrels"
         ) from error
 
 
 def _of_sides(sides: Sides, queries: int, gallery: int) -> Grades:
     first, second = (
-        sparse.csr_array(side).toarray() if sparse.issparse(side) else np.asarray(side)
+        sparse.csr_array(side).toarray() if sparse.issparse(side) else _as_array(side)
         for side in sides
     )
     _check_shape((*first.shape[:1], *second.shape[:1]), (queries, gallery))
@@ -114,6 +113,8 @@ def _of_sides(sides: Sides, queries: int, gallery: int) -> Grades:
         )
     for side in (first, second):
         _check_numbers(side.dtype)
+        if not (side >= 0).all():  # nor is NaN
+            raise CrossmodalError("a label is negative or NaN; give 0 where a row lacks it, else 1")
     asked, searched = (
         Pool(side, np.arange(len(side)), side.astype(bool)) for side in (first, second)
     )

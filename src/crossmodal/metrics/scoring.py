@@ -47,6 +47,11 @@ def scorer(queries: Rows, gallery: Rows, scoring: Scoring) -> ScoreRows:
         raise CrossmodalError(f"`score`: {unknown(scoring, get_args(Scoring))}")
     if not queries.shape[1]:
         raise CrossmodalError("queries and gallery have no columns; give some")
+    own, other = (np.asarray(rows[:1]).dtype for rows in (queries, gallery))
+    if scoring == "hamming" and (own == np.uint8) != (other == np.uint8):
+        raise CrossmodalError(
+            f"codes are {own} and {other}; give both as uint8, of eight bits each, or both as bool"
+        )
     tile = max(1, TILE_BYTES // (8 * gallery.shape[1]))
     parts = [slice(start, start + tile) for start in range(0, gallery.shape[0], tile)]
     compare = _hamming if scoring == "hamming" else _product
