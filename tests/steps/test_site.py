@@ -182,6 +182,14 @@ def test_the_page_stands_alone_and_no_text_of_it_is_markup(site):
     assert "{script}" not in site
 
 
+def test_an_infinite_number_is_text_in_json(tmp_path, monkeypatch):
+    """As the mean rank where a query was judged to have no answer."""
+    monkeypatch.chdir(tmp_path)
+    row = ("toy_sam", "SAM", "image-to-text", "MeanR, judged", "", float("inf"), "", "", 2, "")
+    monkeypatch.setitem(NUMBERS, "two", [row])
+    assert '"reproduced":"inf"' in write_site(tmp_path).read_text()
+
+
 def test_numbers_that_are_none_are_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(

@@ -31,13 +31,18 @@ def number_rows(table: str, rows: Iterable[dict[str, str]]) -> list[dict[str, ob
     return [
         {
             **{name: row[name] for name in ("experiment", "row", "dataset", "direction", "metric")},
-            **{name: float(row[name]) if row[name] else None for name in NUMBERS},
+            **{name: _number(row[name]) for name in NUMBERS},
             "table": table,
             "lower": metric_of(row["metric"]) in LOWER_IS_BETTER,
             "decimals": decimals_of(row["metric"]),
         }
         for row in rows
     ]
+
+
+def _number(text: str) -> float | str | None:
+    """Return a number; None where there is none, its text where it is infinite, as none of JSON."""
+    return text if text == "inf" else float(text) if text else None
 
 
 def facts_of(runs: list[RunMetrics]) -> dict[str, object]:

@@ -1,5 +1,6 @@
 """All tables of a suite in one page, and their numbers in one file."""
 
+from math import isfinite
 from pathlib import Path
 
 from crossmodal.io.files import read_csv, write_json, write_text
@@ -13,18 +14,21 @@ def merge(page: Path, metrics: Path, tables: list[Path]) -> None:
 
     Args:
         page: Markdown of all tables.
-        metrics: JSON: experiment -> direction -> metric -> mean over the seeds.
+        metrics: JSON: table -> experiment -> direction -> metric -> mean over the seeds, null where
+            it is infinite.
         tables: Markdown of each table, with a CSV of the same name beside it.
 
     Raises:
         CrossmodalError: If a CSV is missing or corrupt.
     """
     verified([*tables, *(table.with_suffix(".csv") for table in tables)])
-    numbers: dict[str, dict[str, dict[str, float]]] = {}
+    numbers: dict[str, dict[str, dict[str, dict[str, float | None]]]] = {}
     for table in tables:
         for row in read_csv(table.with_suffix(".csv"), COLUMNS):
             if row["experiment"] and row["reproduced"]:
-                values = numbers.setdefault(row["experiment"], {}).setdefault(row["direction"], {})
-                values[row["metric"]] = float(row["reproduced"])
+                own = numbers.setdefault(table.stem, {}).setdefault(row["experiment"], {})
+                value = float(row["reproduced"])
+                values = own.setdefault(row["direction"], {})
+                values[row["metric"]] = value if isfinite(value) else None
     write_json(metrics, numbers)
     write_text(page, "\n".join(table.read_text(encoding="utf-8") for table in tables))

@@ -24,7 +24,7 @@ def shown_by_dims(project):
     for shown in head["experiments"]:
         data = shown["revs"][0]["data"]
         dims = data["params"]["params.yaml"]["data"]["methods"]["cca"]["dims"]
-        found[dims] = data["metrics"]["results/metrics.json"]["data"]
+        found[dims] = data["metrics"]["results/metrics.json"]["data"]["small"]
     assert len(found) == len(head["experiments"])
     return found
 
@@ -67,7 +67,7 @@ def test_an_experiment_runs_its_jobs_alone_and_shows_in_dvc(narrow, tmp_path):
     }
     changed = json.loads(narrow.call("dvc", "metrics", "diff", "HEAD~1", "--json"))
     assert set(changed["results/metrics.json"]) == {
-        f"cca.{d}.mAP" for d in ("average", "image-to-text", "text-to-image")
+        f"small.cca.{d}.mAP" for d in ("average", "image-to-text", "text-to-image")
     }
     output = narrow.call("dvc", "plots", "diff", "HEAD~1", "--out", str(tmp_path / "plots"))
     assert "WARNING" not in output

@@ -2,6 +2,9 @@
 "use strict";
 
 const { claims, tables, numbers, experiments, deviations } = JSON.parse(document.getElementById("data").textContent);
+for (const number of numbers) {
+  for (const name of ["reproduced", "difference"]) if (number[name] === "inf") number[name] = Infinity;
+}
 const part = (id) => document.getElementById(id);
 const SVG = "http://www.w3.org/2000/svg";
 
