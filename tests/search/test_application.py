@@ -18,6 +18,7 @@ from crossmodal.search.result import Described, Result
 pytest.importorskip("fastapi")
 
 from fastapi.testclient import TestClient
+from starlette.requests import ClientDisconnect
 
 from crossmodal.search import application
 from crossmodal.search.application import KIND, make_application
@@ -42,6 +43,14 @@ MEDIA = {
     "page.png": b"<script>alert(1)</script>",
     "none": b"",
 }
+
+
+def media_of(id):
+    if id == "gone.png":
+        raise FileNotFoundError(id)
+    return MEDIA[id]
+
+
 CLIP = wav(np.zeros(800))
 ITEM = {"id": "a.png", "text": HOSTILE, "labels": ("sea",)}
 RESULT = Result(**ITEM, rank=1, score=0.5, z_score=2.5, common=("img",))
@@ -78,7 +87,7 @@ class Searcher:
         return [HOSTILE]
 
     def gallery(self, modality):
-        media = MEDIA.__getitem__ if modality == "image" else {"a.wav": CLIP}.__getitem__
+        media = media_of if modality == "image" else {"a.wav": CLIP}.__getitem__
         return SimpleNamespace(media=media)
 
 
@@ -189,6 +198,7 @@ def test_media_are_encoded_anew(client):
     [
         ("/media/0/image?id=page.png", 400),
         ("/media/0/image?id=none", 404),
+        ("/media/0/image?id=gone.png", 404),
         ("/media/0/image?id=../secret", 404),
         ("/media/0/text?id=a", 404),
         ("/media/1/image?id=a.png", 404),
@@ -283,4 +293,13 @@ def test_a_slow_upload_is_refused(client, searcher, monkeypatch):
     monkeypatch.setattr(application, "PATIENCE", 0.1)
     monkeypatch.setattr(application, "_body", body)
     assert post(client, CLIP, by="speech").status_code == 408
+    assert not searcher.asked
+
+
+def test_an_upload_that_ends_early_is_no_fault(client, searcher, monkeypatch):
+    async def body(request, most):
+        raise ClientDisconnect
+
+    monkeypatch.setattr(application, "_body", body)
+    assert post(client, CLIP, by="speech").status_code == 400
     assert not searcher.asked

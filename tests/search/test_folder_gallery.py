@@ -116,6 +116,28 @@ def test_of_many_broken_files_some_are_named(holiday):
         FolderGallery(holiday, "image").embed(Model())
 
 
+def test_what_cannot_be_opened_is_named(holiday, monkeypatch):
+    (holiday / "lost.png").symlink_to("nowhere.png")
+    (holiday / "lost.txt").symlink_to("nowhere.txt")
+    strange = os.fsencode(holiday) + b"/\xff.png"
+    with open(strange, "wb") as stream:
+        stream.write(picture())
+    (holiday / "closed").mkdir()
+    opened = os.listdir
+    monkeypatch.setattr(os, "listdir", lambda path: opened(path if path.name != "closed" else "no"))
+    broken = r"3 of 5 files cannot be read as image: \\udcff\.png, closed, lost\.png; they are"
+    with pytest.warns(UserWarning, match=broken):
+        found, _ = FolderGallery(holiday, "image").embed(Model())
+    assert found == ["b.JPG", "days/1/a.png"]
+
+
+def test_a_file_that_is_gone_is_no_query(holiday):
+    gallery = FolderGallery(holiday, "image")
+    (holiday / "b.JPG").unlink()
+    with pytest.raises(CrossmodalError, match=r"has no image 'b\.JPG'; name an item"):
+        gallery.embed_item(Model(), "b.JPG")
+
+
 def test_media_are_the_files(holiday):
     assert FolderGallery(holiday, "image").media("days/1/a.png") == picture()
     assert FolderGallery(holiday, "text").media("notes.txt:1") == b""

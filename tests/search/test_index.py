@@ -102,6 +102,28 @@ def test_nothing_is_left_of_an_index_that_fails(searched, rng, monkeypatch):
     assert not list(made.root.iterdir())
 
 
+def test_an_index_that_another_process_wrote_is_read(searched, rng):
+    made = searched(rng.standard_normal((5, 3)).astype(np.float32))
+    embed = made.gallery.embed
+
+    def slowly(model):
+        made.gallery.embed = embed
+        made.open()
+        return embed(model)
+
+    made.gallery.embed = slowly
+    assert len(made.open()) == 5
+    assert len(list(made.root.iterdir())) == 1
+
+
+def test_what_a_killed_process_left_is_removed(searched, rng):
+    made = searched(rng.standard_normal((5, 3)).astype(np.float32))
+    (made.root / ".unfinished-killed").mkdir(parents=True)
+    made.open()
+    assert [path.name[0] for path in made.root.iterdir()] != ["."]
+    assert len(list(made.root.iterdir())) == 1
+
+
 @pytest.mark.parametrize("content", [b"{}", b"", b"[1]", None])
 @pytest.mark.parametrize("name", ["rows.npy", "ids.npy", "index.json"])
 def test_a_corrupt_index_is_named(searched, rng, name, content):

@@ -148,6 +148,18 @@ def test_search_by_an_unknown_item_is_refused(project, stored, is_stored):
         project("cca").search_like("image", "../x")
 
 
+def test_an_item_that_has_captions_is_asked_for_one(project):
+    caption = project("order").sample("text", 1)[0][0].id
+    item = caption.partition("#")[0]
+    with pytest.raises(CrossmodalError, match=f"no text '{item}'; name an item of it, as '{item}#"):
+        project("order").search_like("text", item)
+
+
+def test_an_unknown_split_is_refused_with_those_known(project):
+    with pytest.raises(CrossmodalError, match="--split: 'tests' is unknown; known: test, train"):
+        project("cca", split="tests").search("text", "a red circle")
+
+
 def test_sample_from_all_over_a_gallery(project):
     items, total = project("cca").sample("text", 3)
     assert total == len(project("cca").search("image", contents_of(project, "cca"), count=999))

@@ -21,6 +21,7 @@ from fastapi.staticfiles import StaticFiles
 from PIL import Image
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import ClientDisconnect
 
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.image_files import read_image
@@ -171,6 +172,8 @@ async def _upload(request: Request, most: int) -> bytes:
             return await _body(request, most)
     except TimeoutError as error:
         raise HTTPException(408, f"the upload takes longer than {PATIENCE:.0f} seconds") from error
+    except ClientDisconnect as error:
+        raise HTTPException(400, "the upload ended early") from error
 
 
 async def _body(request: Request, most: int) -> bytes:
@@ -199,7 +202,7 @@ def _medium(searcher: Searcher, modality: str, id: str) -> Response:
     """Return an item's image or clip, re-encoded."""
     try:
         content = searcher.gallery(modality).media(id)
-    except KeyError as error:
+    except (KeyError, OSError) as error:
         raise HTTPException(404, "there is no such item") from error
     if not content:
         raise HTTPException(404, "the item has no file")

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from crossmodal.errors import CrossmodalError, listed
-from crossmodal.io.folders import list_files
+from crossmodal.io.folders import BROKEN, CLOSED, NOT_UTF8, list_files
 from crossmodal.io.image_files import read_image
 from crossmodal.io.sound_files import decode_speech
 from crossmodal.io.suffixes import SUFFIXES
@@ -64,9 +64,10 @@ class FolderGallery(Gallery):
         with ThreadPoolExecutor() as pool:
             is_readable = [*pool.map(check, self._files.values())]
         readable = dict(compress(self._files.items(), is_readable))
-        broken = sorted(self._files.keys() - readable.keys())
+        closed = _closed(self._folder, self.modality)
+        broken = sorted([*(self._files.keys() - readable.keys()), *closed])
         if broken:
-            count = f"{len(broken):,} of {len(self._files):,} files"
+            count = f"{len(broken):,} of {len(self._files) + len(closed):,} files"
             reason = f"{self.name}: {count} cannot be read as {self.modality}: {listed(broken)}"
             if not readable:
                 raise CrossmodalError(f"{reason}; replace them")
@@ -124,6 +125,14 @@ def files_of(folder: Path, modality: str) -> dict[str, Path]:
         for path in list_files(folder).files
         if path.suffix.lower() in SUFFIXES[modality]
     }
+
+
+def _closed(folder: Path, modality: str) -> list[str]:
+    """Return folders that cannot be opened, and files of links or names that nothing can follow."""
+    left_out = list_files(folder).left_out
+    files = (path for reason in (BROKEN, NOT_UTF8) for path in left_out[reason])
+    named = [path for path in files if path.suffix.lower() in SUFFIXES[modality]]
+    return [ascii(path.as_posix())[1:-1] for path in [*left_out[CLOSED], *named]]
 
 
 def _read_lines(path: Path) -> list[str]:

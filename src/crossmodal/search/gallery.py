@@ -53,14 +53,15 @@ class Gallery(ABC):
         """
         try:
             content = self.text(id) if self.modality == "text" else self.media(id)
-        except KeyError as error:
+        except (KeyError, OSError) as error:
             raise self._lacks(id) from error
         return embed_items(model, self.modality, [content])
 
-    def _lacks(self, id: str) -> CrossmodalError:
+    def _lacks(self, id: str, ids: Sequence[str] = ()) -> CrossmodalError:
+        like = next((f", as {own!r}" for own in ids if own.startswith(id)), "")
         return CrossmodalError(
-            f"{self.name}: has no {self.modality} {id!r}; name an item of it, or reload the page "
-            "that shows it"
+            f"{self.name}: has no {self.modality} {id!r}; name an item of it{like}, or reload the "
+            "page that shows it"
         )
 
     @abstractmethod
@@ -122,9 +123,11 @@ class SplitGallery(Gallery):
     def embed_item(self, model: Model, id: str) -> np.ndarray:
         """Return the embedding of one item, see `Gallery.embed_item`."""
         item = self._captions[id].item if id in self._captions else id
+        if item not in self._items:
+            raise self._lacks(id)
         ids, rows = self._stored if self._embedded else self._computed(model, [item])
         if id not in ids:
-            raise self._lacks(id)
+            raise self._lacks(id, ids)
         return rows[[ids.index(id)]]
 
     @cached_property

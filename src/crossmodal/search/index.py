@@ -9,7 +9,6 @@ folder `.search/<gallery>-<state>/` each, which may be deleted at any time. `ids
 import json
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -18,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from crossmodal.errors import CrossmodalError
-from crossmodal.io.files import DAMAGE, digest, replacing, sync, write_json
+from crossmodal.io.files import DAMAGE, digest, remove_unfinished, replacing, sync, write_json
 from crossmodal.learning.method import Direction
 from crossmodal.models.model import Model
 from crossmodal.search.best_rows import best_rows
@@ -125,7 +124,6 @@ class Index:
                 "no approximate search; search exactly"
             )
         if not self._cells.exists():
-            self._cells.parent.mkdir(parents=True, exist_ok=True)
             with replacing(self._cells) as temporary:
                 recall = write_neighbours(self._rows, temporary, threads)
             print(f"{self._cells}: recall@10 of its own rows is {recall:.3f}", file=sys.stderr)
@@ -203,17 +201,16 @@ def read_rows(place: Path) -> Rows:
 
 def _write(place: Path, embedded: Callable[[], Rows]) -> None:
     """Write an index, complete or not at all; nothing is embedded where none can be written."""
-    place.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(dir=place.parent, prefix=f".{place.name}."))
+    remove_unfinished(place.parent)
     try:
-        content = embedded()
-        np.save(temporary / "ids.npy", content.ids)
-        np.save(temporary / "rows.npy", content.rows)
-        write_json(temporary / "index.json", {"form": content.form})
-        temporary.chmod(place.parent.stat().st_mode)  # readable by all who may read the folder
-        if not place.exists():  # another process may have been faster
-            for path in (*temporary.iterdir(), temporary):
+        with replacing(place) as temporary:
+            temporary.mkdir()
+            content = embedded()
+            np.save(temporary / "ids.npy", content.ids)
+            np.save(temporary / "rows.npy", content.rows)
+            write_json(temporary / "index.json", {"form": content.form})
+            for path in temporary.iterdir():
                 sync(path)
-            temporary.rename(place)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+    except OSError:
+        if not place.exists():  # otherwise another process was faster
+            raise

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from crossmodal.config import params
 from crossmodal.config.experiment import Experiment
-from crossmodal.data.prepared import PREPARED, Prepared
-from crossmodal.errors import CrossmodalError
+from crossmodal.data.prepared import PREPARED, SPLITS, Prepared
+from crossmodal.errors import CrossmodalError, unknown
 from crossmodal.models.model import Model
 from crossmodal.search.folder_gallery import FolderGallery, files_of
 from crossmodal.search.gallery import Gallery, SplitGallery
@@ -52,6 +52,8 @@ class Place:
         """
         if self.folder:
             return FolderGallery(self.folder, modality)
+        if self.split not in SPLITS:
+            raise CrossmodalError(f"--split: {unknown(self.split, SPLITS)}")
         experiment = self._experiment(run)
         feature = next(name for view, name in experiment.views.items() if view == modality)
         return SplitGallery(
