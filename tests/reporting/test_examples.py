@@ -1,8 +1,10 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from crossmodal.metrics.retrieval import Pool
-from crossmodal.reporting.examples import QUERIES, RESULTS, draw_examples
+from crossmodal.reporting.examples import QUERIES, RESULTS, draw_examples, retrieve
 
 
 def dot(queries, gallery):
@@ -10,7 +12,12 @@ def dot(queries, gallery):
 
 
 def draw(queries, gallery, by_label, seed=0):
-    return draw_examples(queries, gallery, dot(queries, gallery), by_label, seed)
+    model = SimpleNamespace(
+        pools=lambda *_: (queries, gallery),
+        scorer=lambda *_: dot(queries, gallery),
+        by_label=by_label,
+    )
+    return draw_examples(retrieve(model, ("image", "text")), seed)
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from crossmodal.models.embedding_file import Embedded, read_embeddings
 from crossmodal.reporting import comparison
 from crossmodal.reporting.comparison import Comparison
 from crossmodal.reporting.example_page import RULES, to_page
+from crossmodal.reporting.examples import retrieve
 from crossmodal.reporting.flips import Flips, to_parts
 from crossmodal.reporting.html import Showing
 from crossmodal.reporting.query_values import QueryValues, read_query_values
@@ -77,7 +78,8 @@ def _page(names: tuple[str, str], flips: dict[str, Flips]) -> str:
     parts = []
     for pair in models[0].directions():
         parts.append(f"<h2>{' to '.join(pair)}</h2>")
-        parts += to_parts(showing, pair, models, names, flips["-to-".join(pair)])
+        retrieved = [retrieve(model, pair) for model in models]
+        parts += to_parts(showing, pair, models[0].ids, retrieved, names, flips["-to-".join(pair)])
     return to_page(
         title, RULES[models[0].facts["relevance"] if models[0].by_label else "item"], parts
     )

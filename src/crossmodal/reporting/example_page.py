@@ -1,6 +1,7 @@
 """A page of queries and their first results, right and wrong marked, which needs no other file."""
 
 from html import escape
+from math import isfinite
 
 from crossmodal.reporting.examples import RESULTS, Example
 from crossmodal.reporting.html import Showing
@@ -80,9 +81,10 @@ def to_row(
     """
     query, gallery = direction
     by = f"{escape(label)}: " if label else ""
+    rank = f"{example.rank:g}" if isfinite(example.rank) else "none"
     cells = [
         f"<td>{showing.row(query, ids[query][example.query])}"
-        f"<br><small>{by}first right result: {example.rank:g}</small></td>",
+        f"<br><small>{by}first right result: {rank}</small></td>",
         f"<td>{showing.row(gallery, ids[gallery][example.pair])}</td>",
     ]
     for row, right in zip(example.results, example.right, strict=True):

@@ -4,9 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crossmodal.metrics.blocks import ScoreRows, over_blocks
+from crossmodal.learning.method import Direction
+from crossmodal.metrics.blocks import over_blocks
 from crossmodal.metrics.ranking import first_rank
 from crossmodal.metrics.retrieval import Pool, same_item, shares_label
+from crossmodal.models.embedding_file import Embedded
 
 QUERIES = 10
 RESULTS = 6
@@ -31,53 +33,59 @@ class Example:
     rank: float
 
 
-def draw_examples(
-    queries: Pool, gallery: Pool, score_rows: ScoreRows, by_label: bool, seed: int
-) -> dict[str, list[Example]]:
-    """Draw queries at random, and failures, whose first relevant document comes last.
+@dataclass(frozen=True)
+class Retrieved:
+    """First results of each test query of a direction.
 
     Args:
-        queries: What is asked.
-        gallery: What is searched; has a document of each query's item.
-        score_rows: Scores (rows, n) of the queries in a slice against the gallery.
-        by_label: Relevant is what shares a label, instead of the item.
-        seed: Draws the queries.
+        queries: What was asked.
+        gallery: What was searched; has a document of each query's item.
+        results: Rows of the first documents, the best one first, (q, k).
+        right: Whether each of them is relevant, (q, k).
+        rank: Where the first relevant document stands, (q,); see `first_rank`.
+    """
+
+    queries: Pool
+    gallery: Pool
+    results: np.ndarray
+    right: np.ndarray
+    rank: np.ndarray
+
+    def example(self, row: int) -> Example:
+        """Return one query with its results."""
+        return Example(
+            row,
+            int(np.argmax(self.gallery.items == self.queries.items[row])),
+            self.results[row].tolist(),
+            self.right[row].tolist(),
+            float(self.rank[row]),
+        )
+
+
+def draw_examples(retrieved: Retrieved, seed: int) -> dict[str, list[Example]]:
+    """Draw queries at random, and failures, whose first relevant document comes last.
 
     Returns:
         At most `QUERIES` examples under 'random' and 'failures'.
-
-    Raises:
-        CrossmodalError: If a score is NaN.
     """
-    retrieved = retrieve(queries, gallery, score_rows, by_label)
-    ranks = np.where(
-        np.isfinite(retrieved["rank"]), retrieved["rank"], 0
-    )  # nothing to be retrieved
-    drawn = np.random.default_rng(seed).permutation(len(queries))[:QUERIES]
+    ranks = np.where(np.isfinite(retrieved.rank), retrieved.rank, 0)  # nothing to be retrieved
+    drawn = np.random.default_rng(seed).permutation(len(ranks))[:QUERIES]
     worst = [row for row in np.argsort(-ranks, kind="stable")[:QUERIES] if ranks[row] > 1]
     return {
-        name: [example(queries, gallery, retrieved, int(row)) for row in rows]
+        name: [retrieved.example(int(row)) for row in rows]
         for name, rows in (("random", sorted(drawn)), ("failures", worst))
     }
 
 
-def retrieve(
-    queries: Pool, gallery: Pool, score_rows: ScoreRows, by_label: bool
-) -> dict[str, np.ndarray]:
-    """Return the first results of each query.
+def retrieve(model: Embedded, direction: Direction) -> Retrieved:
+    """Return the first results of each test query.
 
-    Args:
-        queries: What is asked.
-        gallery: What is searched.
-        score_rows: Scores (rows, n) of the queries in a slice against the gallery.
-        by_label: Relevant is what shares a label, instead of the item.
-
-    Returns:
-        'results', rows of the gallery, and 'right', each (q, results), and 'rank' (q,) of the first
-        relevant one.
+    Raises:
+        CrossmodalError: If a score is NaN.
     """
-    relevance = shares_label if by_label else same_item
-    count = min(RESULTS, len(gallery))
+    queries, gallery = model.pools("test", direction)
+    score_rows, count = model.scorer("test", *direction), min(RESULTS, len(gallery))
+    relevance = shares_label if model.by_label else same_item
 
     def measure(rows: slice) -> dict[str, np.ndarray]:
         scores = score_rows(rows)
@@ -88,32 +96,15 @@ def retrieve(
         right = np.take_along_axis(relevant, results, 1)
         return {"results": results, "right": right, "rank": first_rank(scores, relevant)}
 
-    return over_blocks(measure, len(queries), len(gallery))
+    return Retrieved(queries, gallery, **over_blocks(measure, len(queries), len(gallery)))
 
 
-def chance(queries: Pool, gallery: Pool, by_label: bool) -> float:
-    """Return the share of the gallery that is relevant to a query, on average."""
-    relevance = shares_label if by_label else same_item
+def chance(model: Embedded, direction: Direction) -> float:
+    """Return the share of the gallery that is relevant to a test query, on average."""
+    queries, gallery = model.pools("test", direction)
+    relevance = shares_label if model.by_label else same_item
 
     def measure(rows: slice) -> dict[str, np.ndarray]:
         return {"share": relevance(queries, gallery, rows).mean(1)}
 
     return float(over_blocks(measure, len(queries), len(gallery))["share"].mean())
-
-
-def example(queries: Pool, gallery: Pool, retrieved: dict[str, np.ndarray], row: int) -> Example:
-    """Return one query with its results.
-
-    Args:
-        queries: What is asked.
-        gallery: What is searched.
-        retrieved: From `retrieve`.
-        row: Row of the query.
-    """
-    return Example(
-        row,
-        int(np.argmax(gallery.items == queries.items[row])),
-        retrieved["results"][row].tolist(),
-        retrieved["right"][row].tolist(),
-        float(retrieved["rank"][row]),
-    )

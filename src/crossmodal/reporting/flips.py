@@ -7,9 +7,8 @@ from html import escape
 import numpy as np
 
 from crossmodal.learning.method import Direction
-from crossmodal.models.embedding_file import Embedded
 from crossmodal.reporting.example_page import to_row, to_table
-from crossmodal.reporting.examples import QUERIES, example, retrieve
+from crossmodal.reporting.examples import QUERIES, Retrieved
 from crossmodal.reporting.html import Showing
 from crossmodal.reporting.query_values import QueryValues
 
@@ -46,17 +45,16 @@ def find_flips(runs: Sequence[Seeds], metric: str) -> dict[str, Flips]:
             > half
             for seeds in runs
         )
-        ids = queries.ids
-        flips[direction] = Flips(
-            metric, ids[first & ~second].tolist(), ids[second & ~first].tolist()
-        )
+        alone = (queries.ids[of].tolist() for of in (first & ~second, second & ~first))
+        flips[direction] = Flips(metric, *alone)
     return flips
 
 
 def to_parts(
     showing: Showing,
     direction: Direction,
-    models: Sequence[Embedded],
+    ids: dict[str, list[str]],
+    retrieved: Sequence[Retrieved],
     names: Sequence[str],
     flips: Flips,
 ) -> list[str]:
@@ -65,29 +63,18 @@ def to_parts(
     Args:
         showing: Shows items of the dataset.
         direction: Modalities of query and results.
-        models: A seed of each run.
+        ids: Of the test split's rows, by modality.
+        retrieved: By a seed of each run.
         names: Names of the runs.
         flips: The queries.
     """
-    retrieved = [
-        retrieve(*m.pools("test", direction), m.scorer("test", *direction), m.by_label)
-        for m in models
-    ]
     parts = []
-    for name, ids in zip(names, (flips.first, flips.second), strict=True):
+    for name, queries in zip(names, (flips.first, flips.second), strict=True):
         rows = [
-            to_row(
-                showing,
-                direction,
-                model.ids,
-                example(
-                    *model.pools("test", direction), results, model.ids[direction[0]].index(id)
-                ),
-                label,
-            )
-            for id in ids[:QUERIES]
-            for model, results, label in zip(models, retrieved, names, strict=True)
+            to_row(showing, direction, ids, of.example(ids[direction[0]].index(query)), label)
+            for query in queries[:QUERIES]
+            for of, label in zip(retrieved, names, strict=True)
         ]
-        heading = f"{flips.metric} above a half by {escape(name)} alone: {len(ids)} queries"
+        heading = f"{flips.metric} above a half by {escape(name)} alone: {len(queries)} queries"
         parts += [f"<h3>{heading}</h3>", to_table(rows)]
     return parts

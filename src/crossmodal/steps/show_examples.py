@@ -11,7 +11,7 @@ from crossmodal.learning.method import Direction
 from crossmodal.metrics.retrieval import per_query
 from crossmodal.models.embedding_file import Embedded, read_embeddings
 from crossmodal.reporting.example_page import RULES, to_page, to_row, to_table
-from crossmodal.reporting.examples import chance, draw_examples
+from crossmodal.reporting.examples import chance, draw_examples, retrieve
 from crossmodal.reporting.flips import find_flips, to_parts
 from crossmodal.reporting.html import Showing
 from crossmodal.reporting.query_values import QueryValues
@@ -45,28 +45,21 @@ def show_examples(spec: ExamplesSpec, output: Path, embeddings: list[Path], fold
     parts = []
     for pair in own.directions():
         parts += [f"<h2>{' to '.join(pair)}</h2>", _by_chance(own, pair)]
-        drawn = [
-            draw_examples(
-                *model.pools("test", pair),
-                model.scorer("test", *pair),
-                model.by_label,
-                own.facts["seed"],
-            )
-            for model in models
-        ]
+        retrieved = [retrieve(model, pair) for model in models]
+        drawn = [draw_examples(of, own.facts["seed"]) for of in retrieved]
         for name, heading in PARTS.items():
             # each model fails at queries of its own
             sides = drawn if name == "random" else drawn[:1]
             rows = [
-                to_row(showing, pair, model.ids, example, label if len(sides) > 1 else "")
+                to_row(showing, pair, own.ids, example, label if len(sides) > 1 else "")
                 for examples in zip(*(side[name] for side in sides), strict=True)
-                for example, model, label in zip(examples, models, spec.labels, strict=False)
+                for example, label in zip(examples, spec.labels, strict=False)
             ]
             parts += [f"<h3>{heading}</h3>", to_table(rows)]
         if len(models) > 1:
             runs = [{0: {"-to-".join(pair): _values(model, pair)}} for model in models]
             flips = find_flips(runs, "mAP" if own.by_label else "R@10")
-            parts += to_parts(showing, pair, models, spec.labels, *flips.values())
+            parts += to_parts(showing, pair, own.ids, retrieved, spec.labels, *flips.values())
     rule = RULES[spec.relevance if own.by_label else "item"]
     write_text(output, to_page(title, rule, parts))
 
@@ -83,9 +76,8 @@ def _check_queries(paths: list[Path], models: list[Embedded]) -> None:
 
 def _by_chance(model: Embedded, pair: Direction) -> str:
     """Return a sentence on the share of results that are right by chance."""
-    queries, gallery = model.pools("test", pair)
-    right = chance(queries, gallery, model.by_label)
-    return f"<p>Among {len(gallery)} results; by chance {right:.1%} are right.</p>"
+    results = len(model.ids[pair[1]])
+    return f"<p>Among {results} results; by chance {chance(model, pair):.1%} are right.</p>"
 
 
 def _values(model: Embedded, pair: Direction) -> QueryValues:
