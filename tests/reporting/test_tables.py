@@ -261,10 +261,11 @@ def test_published_and_reproduced_numbers_stand_side_by_side(two):
         assert column(found, direction, "mAP reproduced")["SAM"] == "0.250"
 
 
-def test_a_bar_in_a_label_makes_no_column():
-    row = Row("a", "a|b", "toy", {("a-to-b", "R@1"): Cell("R@1", None, [50.0])}, test=("toy",))
+@pytest.mark.parametrize(("label", "cell"), [("a|b", r"a\|b"), ("a\nb\n", "a b")])
+def test_a_bar_or_lines_end_in_a_label_separates_nothing(label, cell):
+    row = Row("a", label, "toy", {("a-to-b", "R@1"): Cell("R@1", None, [50.0])}, test=("toy",))
     table = Table(title="T", experiments=["a"], metrics=["R@1"])
-    assert r"| a\|b | 1 | 50.0 |" in to_markdown(table, [row])
+    assert f"\n| {cell} | 1 | 50.0 |\n" in to_markdown(table, [row])
 
 
 def test_a_metric_that_nobody_published_has_one_column(two):

@@ -4,12 +4,12 @@ import re
 
 from crossmodal.config.experiment import Experiment
 from crossmodal.config.table import OWN, Table
+from crossmodal.reporting.rows import with_decimals
 from crossmodal.reporting.run_metrics import RunMetrics, Runs
 
 ERROR = re.compile(r" ± [\d.]+")
 FEW = 100  # test items, below which a table warns
 SHOWN = ("mAP", "R@10")  # metrics, where the table has them
-DECIMALS = {"mAP": 3, "R@": 1}
 
 
 def chance(table: Table, experiments: dict[str, Experiment], runs: Runs) -> list[str]:
@@ -36,8 +36,8 @@ def _sentence(table: Table, dataset: str, run: RunMetrics) -> str:
     measured = [m for m in own if all(m in spread for spread in spreads.values())]
     metrics = [m for m in measured if m in SHOWN] or measured[:1]
     parts = [
-        f"{metric} {run['controls']['constant'][direction][metric]:.{_digits(metric)}f} ± "
-        f"{spread[metric]:.{_digits(metric)}f} {direction}"
+        f"{metric} {with_decimals(metric, run['controls']['constant'][direction][metric])} ± "
+        f"{with_decimals(metric, spread[metric])} {direction}"
         for metric in metrics
         for direction, spread in spreads.items()
     ]
@@ -45,7 +45,3 @@ def _sentence(table: Table, dataset: str, run: RunMetrics) -> str:
     text = f"; chance is {', '.join(parts)}" if parts else ""
     few = f" **Fewer than {FEW} test items: small differences are noise.**" if items < FEW else ""
     return f"`{dataset}`: {items:,} test items{text}.{few}"
-
-
-def _digits(metric: str) -> int:
-    return next(digits for prefix, digits in DECIMALS.items() if metric.startswith(prefix))

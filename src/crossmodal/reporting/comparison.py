@@ -1,6 +1,6 @@
 """A paired comparison of two runs, or of two evaluations, on the same queries."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -113,7 +113,7 @@ def compare(
     if not all(isinstance(run, Evaluation) for run in (first, second)):
         given = [overlays] if isinstance(overlays, str | Path) else overlays
         project = read(Path(params or params_file()), *map(Path, given))
-    fixed = [_deterministic(project, name) for name in names]
+    fixed = [_holds(Params.is_deterministic, project, name) for name in names]
     runs = runs if any(fixed) else _on_shared_seeds(names, runs)
     numbers = _lines(runs, fixed)
     return Comparison(numbers, find_flips(runs, _flipping(names, numbers, project)))
@@ -199,20 +199,18 @@ def _lines(runs: Sequence[Seeds], fixed: Sequence[bool]) -> list[Line]:
 
 def _flipping(names: Sequence[str], lines: list[Line], params: Params | None) -> str:
     """Return the metric that tells whether a query is answered."""
-    by_label = params is None or all(_is_of_categories(params, name) for name in names)
+    by_label = all(_holds(_is_of_categories, params, name) for name in names)
     return "mAP" if by_label and lines[0].metric == "mAP" else "R@10"
 
 
-def _deterministic(params: Params | None, name: str) -> bool:
-    if params is None:  # evaluations
-        return True
+def _holds(of: Callable[[Params, str], bool], params: Params | None, name: str) -> bool:
+    """Return whether something holds of a run's experiment; it does of evaluations."""
     experiment = name.partition("/")[0]
-    return experiment in params.experiments and params.is_deterministic(experiment)
+    return params is None or (experiment in params.experiments and of(params, experiment))
 
 
-def _is_of_categories(params: Params, name: str) -> bool:
-    experiment = name.partition("/")[0]
-    return experiment in params.experiments and params.task_of(experiment) == "category"
+def _is_of_categories(params: Params, experiment: str) -> bool:
+    return params.task_of(experiment) == "category"
 
 
 def _shares(directions: dict[str, QueryValues]) -> dict[Place, np.ndarray]:

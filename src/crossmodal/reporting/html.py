@@ -24,9 +24,6 @@ class Showing:
         self.dataset = dataset
         self.items = {item.id: item for item in dataset.items}
         self.captions = {caption.id: caption for caption in dataset.captions}
-        self.texts: dict[str, list[str]] = {}
-        for caption in dataset.captions:
-            self.texts.setdefault(caption.item, []).append(escape(caption.text))
 
     def row(self, modality: str, id: str) -> str:
         """Return a row as HTML: its picture, text or player, and its labels.
@@ -43,10 +40,11 @@ class Showing:
         """
         caption = self.captions.get(id)
         item = self.items[caption.item if caption else id]
-        text = escape(caption.text) if caption else "<br>".join(self.texts.get(id, []))
+        texts = [escape(own.text) for own in self.dataset.captions_of[item.id]]
+        text = escape(caption.text) if caption else "<br>".join(texts)
         content = text or escape(id)
         if modality == "image":
-            alternative = self.texts.get(item.id, [""])[0] or escape(", ".join(item.labels) or id)
+            alternative = next(iter(texts), "") or escape(", ".join(item.labels) or id)
             content = self._picture(item.image, alternative) if item.image else escape(id)
         elif modality == "speech" and caption and caption.audio:
             content = f"{self._player(caption.audio)}<br>{text}"

@@ -62,8 +62,8 @@ def to_markdown(
 
 
 def _line(cells: Sequence[str]) -> str:
-    """Return a line of Markdown, in which a bar in a label separates nothing."""
-    return "| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"
+    """Return a line of Markdown, in which a bar or a line's end in a label separates nothing."""
+    return "| " + " | ".join(" ".join(cell.split()).replace("|", r"\|") for cell in cells) + " |"
 
 
 def grids(table: Table, rows: list[Row]) -> dict[str, list[list[str]]]:
@@ -94,8 +94,9 @@ def _rank(rows: list[Row], direction: str, metric: str) -> list[Row]:
 def _lines(rows: list[Row], direction: str) -> list[list[str]]:
     """Return one direction; columns for published numbers only where there are any."""
     rows = [row for row in rows if any(d == direction for d, _ in row.cells)]
-    metrics = list(dict.fromkeys(m for row in rows for d, m in row.cells if d == direction))
-    cited = [m for m in metrics if any(_published(r, direction, m) is not None for r in rows)]
+    own = [(m, cell) for row in rows for (d, m), cell in row.cells.items() if d == direction]
+    metrics = list(dict.fromkeys(m for m, _ in own))
+    cited = {m for m, cell in own if cell.published is not None}
     header = ["", "seeds"]
     for m in metrics:
         header += [f"{m} published", f"{m} reproduced", "difference"] if m in cited else [m]
@@ -146,11 +147,6 @@ def _untold(cells: dict[str, Cell], lower: bool) -> set[str]:
     texts = {name: cell.show(cell.reproduced) for name, cell in cells.items()}
     untested = {n for n in cells if n not in differences and texts[n] != texts[first]}
     return {*cells} - worse - untested
-
-
-def _published(row: Row, direction: str, metric: str) -> float | None:
-    cell = row.cells.get((direction, metric))
-    return cell.published if cell else None
 
 
 def to_csv(name: str, rows: list[Row]) -> list[list[object]]:
