@@ -212,8 +212,8 @@ def compare(
     """Compare two runs on their test items: differences, intervals, p, and queries that flip.
 
     Intervals are by a paired bootstrap, p by a paired permutation of test items. An experiment
-    stands for all its seeds. A query flips where its average precision, or else its recall@10,
-    is above a half in one run alone.
+    stands for the seeds that the other one has, too. A query flips where its average precision, or
+    else its recall@10, is above a half in one run alone.
     """
     from crossmodal.commands.compare import compare as run
 
