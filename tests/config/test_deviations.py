@@ -22,7 +22,7 @@ def test_scopes_name_plugins_that_exist(kind):
 
 
 def test_readout_section_is_about_all_category_methods():
-    tasks = {PARAMS.fit(name).plugin: PARAMS.task_of(name) for name in PARAMS.experiments}
+    tasks = {PARAMS.fit(name).plugin: PARAMS.facts_of(name).task for name in PARAMS.experiments}
     category = {method for method, task in tasks.items() if task == "category"}
     assert category == {*read_scopes()["Readout, scaling, search"].methods}
 

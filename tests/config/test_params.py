@@ -31,7 +31,7 @@ def test_paper_suites_need_only_downloadable_weights(suite):
     shown = {e for table in PARAMS.suites[suite] for e in PARAMS.shown_in(table)}
     views = {view for e in shown for view in PARAMS.experiments[e].views.values()}
     needed = {weights for view in views for weights in weights_of(view)}
-    needed |= {PARAMS.weights_of(e) for e in shown} - {""}
+    needed |= {PARAMS.facts_of(e).weights for e in shown} - {""}
     assert needed
     assert needed <= {*official(), *UNRELEASED}
 
@@ -299,7 +299,7 @@ def test_what_was_checked_is_not_imported_again(checked, monkeypatch):
     monkeypatch.setattr(params.plugins, "make", lambda *_: pytest.fail("made again"))
     again = params.parse(yaml.safe_load(VALID), checked)
     assert again.feature_of("lda").modality == "text"
-    assert not again.uses_gpu("wiki_cca")
+    assert not again.facts_of("wiki_cca").gpu
 
 
 def test_content_in_another_order_is_not_checked_again(checked, monkeypatch):
@@ -350,8 +350,8 @@ def test_initial_weights_are_known_of_each_experiment(tmp_path):
         }
         for _ in range(2):  # the second time from what the first one noted
             found = params.parse(config, tmp_path / "checked.json")
-            assert found.weights_of("spoken") == file
-            assert found.weights_of("wiki_cca") == ""
+            assert found.facts_of("spoken").weights == file
+            assert found.facts_of("wiki_cca").weights == ""
 
 
 def test_a_check_needs_no_place_for_its_note(tmp_path):

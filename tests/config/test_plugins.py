@@ -10,6 +10,7 @@ from crossmodal.config.params import parse
 from crossmodal.errors import CrossmodalError
 from crossmodal.features.fc7 import FC7
 from crossmodal.workflow.sharing import ignored
+from tests.config.small_params import changed
 from tests.project_params import PATH
 
 FEATURE = """
@@ -164,7 +165,7 @@ def test_a_plugin_without_options_takes_none():
 
 METHOD = '''"""Mine."""
 
-from crossmodal.api import Method, Strict
+from crossmodal.api import Field, Method, Strict
 
 
 class Mine(Method):
@@ -216,8 +217,46 @@ def test_a_plug_in_that_ends_python_is_named(tmp_path, monkeypatch):
 
     monkeypatch.setattr(plugins, "load", ended)
     params = parse(read_files([PATH]), tmp_path / "checked.json")
-    with pytest.raises(CrossmodalError, match=r"importing its plug-in, 'sam', calls sys\.exit"):
+    with pytest.raises(CrossmodalError, match=r"sam\.py, line 1: SystemExit: ; correct the plug"):
         params.seeds_of("wikipedia_sam")
+
+
+WRONG = {
+    "class Options:\n        pass": "line 1: AttributeError: .* 'model_fields'",
+    "takes = ['image', 'text']": r"Mine has takes = \['image', 'text'\]: Input ",
+    "takes = {'image': 'vector'}": "Mine has takes = .*: 'str' instances are not allowed",
+    "random = 'no'": "Mine has random = 'no': Input should be a valid boolean",
+    "weights = property(lambda self: self.options.file)": "line 8: AttributeError: .* 'file'",
+    "class Options(Strict):\n        dims: tuple[int] = (1,)": r"Mine has dims = \[1\]: Input ",
+}
+
+
+@pytest.fixture
+def mine(tmp_path, monkeypatch):
+    """Parses parameters with a method that has a body of its own."""
+
+    def parsed(body):
+        (tmp_path / "mine.py").write_text(METHOD.format(body=body))
+        package = importlib.import_module("crossmodal.methods")
+        monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
+        monkeypatch.delitem(sys.modules, "crossmodal.methods.mine", raising=False)
+        importlib.invalidate_caches()
+        return parse(changed("methods/mine", {}))
+
+    yield parsed
+    sys.modules.pop("crossmodal.methods.mine", None)
+
+
+@pytest.mark.parametrize("body", WRONG)
+def test_a_plug_in_that_is_no_such_method_is_named_alone(body, mine):
+    params = mine(body)
+    assert re.search(rf"mine\.py(, |: ){WRONG[body]}", params.broken["methods.mine"])
+    assert params.seeds_of("wiki_cca")
+
+
+def test_a_default_may_be_made_anew_each_time(mine):
+    params = mine("class Options(Strict):\n        dims: list[int] = Field(default_factory=list)")
+    assert params.plugin("methods", "mine")["options"] == {"dims": []}
 
 
 @pytest.mark.parametrize(
@@ -242,7 +281,7 @@ def test_a_broken_plug_in_stops_only_what_uses_it(tmp_path, monkeypatch):
     content = read_files([PATH])
     found = parse(content, tmp_path / "checked.json")
     assert found.seeds_of("wikipedia_cca") == range(1)
-    for ask in (found.seeds_of, found.uses_gpu, found.weights_of):
+    for ask in (found.seeds_of, found.facts_of):
         with pytest.raises(CrossmodalError, match=reason):
             ask("wikipedia_sam")
     assert not (tmp_path / "checked.json").exists()

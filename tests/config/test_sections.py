@@ -36,6 +36,11 @@ def test_a_label_shows_options_of_any_type():
     assert words.row() == "CCA, raw at None"
 
 
+def test_changes_without_a_label_add_nothing_to_the_row():
+    read = params.parse(changed(f"{EXPERIMENT}/changes", {"imbalance": 10}))
+    assert read.experiments["wiki_cca"].row() == "CCA"
+
+
 def test_an_experiment_of_a_grid_may_name_its_own_published_row():
     config = changed(f"{EXPERIMENT}/grid", {"dims": [8, 16]})
     config["experiments"]["wiki_cca"]["search"] = {}
@@ -96,3 +101,11 @@ def test_embeddings_of_others_are_features_that_are_frozen():
     assert not read.experiments["wiki_cca"].embeddings
     config["features"]["clip_text_embeddings"] = {"plugin": "lda"}
     assert "'clip_text_embeddings' is a feature already" in message(config)
+
+
+def test_a_wrong_key_of_embeddings_has_the_address_of_its_row():
+    config = yaml.safe_load(VALID)
+    files = {"image": {"file": "i.npy", "ids": "order"}, "text": {"fil": "t.npy", "ids": "order"}}
+    shared = {"dataset": "wikipedia", "relevance": "category"}
+    config["experiments"]["clip"] = shared | {"rows": {"own": {"embeddings": files}}}
+    assert "experiments.clip.rows.own.embeddings.text.fil: unknown key" in message(config)

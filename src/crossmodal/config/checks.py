@@ -6,7 +6,7 @@ from typing import Any, get_args
 from crossmodal.config import plugins
 from crossmodal.config.experiment import Experiment
 from crossmodal.config.external_numbers import external_numbers
-from crossmodal.config.facts import ExperimentFacts, Facts
+from crossmodal.config.facts import ExperimentFacts, Facts, answers
 from crossmodal.config.fit import non_defaults
 from crossmodal.config.grids import combinations
 from crossmodal.config.published_numbers import Published, papers, published_numbers
@@ -172,8 +172,7 @@ class Checks:
             return
         method = plugins.make("methods", fit.plugin, fit.options, f"{where}.options")
         self._check_views(f"{where}.views", spec, method)
-        facts = {fact: getattr(method, fact) for fact in ("weights", "random", "task", "threads")}
-        self.facts.experiments[name] = ExperimentFacts(of=of, **facts)
+        self.facts.experiments[name] = answers(method, ExperimentFacts, of=of)
         if spec.gpus > 1 and not method.distributed:
             raise CrossmodalError(
                 f"params.yaml: {where}.gpus: is {spec.gpus}, but the method {fit.plugin!r} "

@@ -152,8 +152,8 @@ class Experiment(Common):
                 label = label.replace(f"{{{option}}}", text)
             elif option != without:
                 options.append(f"{option} {value}")
-        changes = [self.changes.label] if self.changes else []
-        return ", ".join([label, *changes, *options])
+        changes = self.changes.label if self.changes else ""
+        return ", ".join(filter(None, [label, changes, *options]))
 
 
 def _filled(variant: str, chosen: Options) -> str:

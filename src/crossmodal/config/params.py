@@ -1,8 +1,6 @@
 """params.yaml: everything that can be asked for, checked before any job runs."""
 
 import hashlib
-import inspect
-import json
 from collections.abc import Iterator
 from contextlib import suppress
 from importlib.util import find_spec
@@ -13,18 +11,23 @@ from pydantic import PrivateAttr, TypeAdapter, ValidationError
 
 from crossmodal.config import plugin_files, plugins
 from crossmodal.config.checks import Checks, member
-from crossmodal.config.facts import EntryFacts, Facts, FeatureFacts
+from crossmodal.config.facts import (
+    EntryFacts,
+    ExperimentFacts,
+    Facts,
+    FeatureFacts,
+    answers,
+    defaults_of,
+)
 from crossmodal.config.fit import Entry, Options, non_defaults
 from crossmodal.config.overlays import naming, read_files
 from crossmodal.config.sections import Sections
 from crossmodal.config.workflow_files import project_of
 from crossmodal.config.yaml_text import refuse_other_types
 from crossmodal.data.dataset import Dataset
-from crossmodal.data.feature import Feature
 from crossmodal.errors import CrossmodalError
 from crossmodal.io.files import digest, write_text
 from crossmodal.io.shaped_json import recall
-from crossmodal.plugin import Strict
 
 CHECKED = Path(".snakemake/params-checked.json")  # beside params.yaml
 
@@ -53,25 +56,10 @@ class Params(Sections):
         """Return the dataset of one entry of `datasets`."""
         return self.instance("datasets", name)
 
-    def uses_gpu(self, experiment: str) -> bool:
-        """Return whether an experiment's method can use a GPU."""
+    def facts_of(self, experiment: str) -> ExperimentFacts:
+        """Return the facts of an experiment's method, with its options."""
         self.require("experiments", experiment)
-        return self._method_of(experiment).gpu
-
-    def scores_on_gpu(self, experiment: str) -> bool:
-        """Return whether the evaluation of an experiment's runs can use a GPU."""
-        self.require("experiments", experiment)
-        return self._method_of(experiment).scores_on_gpu
-
-    def weights_of(self, experiment: str) -> str:
-        """Return the file in `data/raw/weights/` that a method begins with, or an empty name."""
-        self.require("experiments", experiment)
-        return self._facts.experiments[experiment].weights
-
-    def threads_of(self, experiment: str) -> int:
-        """Return the threads that an experiment's method makes use of."""
-        self.require("experiments", experiment)
-        return self._facts.experiments[experiment].threads
+        return self._facts.experiments[experiment]
 
     @property
     def broken(self) -> dict[str, str]:
@@ -97,8 +85,7 @@ class Params(Sections):
 
     def is_deterministic(self, experiment: str) -> bool:
         """Return whether every seed of an experiment would give the same model."""
-        self.require("experiments", experiment)
-        return not self._facts.experiments[experiment].random
+        return not self.facts_of(experiment).random
 
     def described(self, experiment: str) -> str:
         """Return the digest of the description of a fit."""
@@ -126,9 +113,6 @@ class Params(Sections):
         plugins = {str(entry["plugin"]) for entry in features.values()}
         return self.fit(experiment).plugin, str(dataset["plugin"]), plugins
 
-    def _method_of(self, experiment: str) -> EntryFacts:
-        return self._facts.entries[f"methods.{self.experiments[experiment].method}"]
-
     def _defaults(self, kind: str, name: str) -> Options:
         """Return the options of an entry that have a default, once they are known."""
         facts = self._facts.entries.get(f"{kind}.{name}")
@@ -143,11 +127,6 @@ class Params(Sections):
             if name not in defaults or value != defaults[name]
         }
         return {"plugin": entry["plugin"], "options": options}
-
-    def task_of(self, experiment: str) -> str:
-        """Return the task of an experiment's method: 'category' or 'instance'."""
-        self.require("experiments", experiment)
-        return self._facts.experiments[experiment].task
 
     def seeds_of(self, experiment: str) -> range:
         """Return the seeds of an experiment, from 0; one where nothing is random."""
@@ -173,7 +152,8 @@ class Params(Sections):
 
     def _ask(self, kind: str, name: str, facts: Facts, earlier: Facts) -> None:
         """Put the facts of an entry's plug-in, which is made unless the entry is as it was."""
-        where, of = f"{kind}.{name}", digest(self.plugin(kind, name))
+        where, entry = f"{kind}.{name}", self.plugin(kind, name)
+        of = digest(entry)
         if where in earlier.entries and earlier.entries[where].of == of:
             facts.entries[where] = earlier.entries[where]
             if kind == "features":
@@ -182,54 +162,32 @@ class Params(Sections):
         try:
             plugin = self.instance(kind, name)
             if kind == "features":
-                facts.features[name] = _facts_of(plugin)
+                facts.features[name] = answers(plugin, FeatureFacts)
+            if kind == "methods":
+                answers(plugin, ExperimentFacts, of=of)
             facts.entries[where] = EntryFacts(
                 of=of,
-                defaults=_defaults(plugin.Options),
+                defaults=defaults_of(plugin, entry["options"]),
                 qrels=[*plugin.qrels] if kind == "datasets" else [],
-                gpu=kind == "methods" and plugin.gpu,
-                scores_on_gpu=kind == "methods" and getattr(plugin, "scores_on_gpu", False),
             )
         except plugins.BrokenPluginError as error:
             facts.broken[where] = str(error)
+        except CrossmodalError:
+            raise
+        except (Exception, SystemExit) as error:  # whatever a user's file raises
+            place = plugins._place(plugins.module(kind, entry["plugin"]), error)
+            facts.broken[where] = f"{place}: {type(error).__name__}: {error}; correct the plug-in"
 
     def instance(self, kind: str, name: str) -> Any:
         """Return the plug-in of an entry, which is made at the first call."""
         if (kind, name) not in self._made:
-            entry, where = self.plugin(kind, name), f"{kind}.{name}"
+            entry, where = self.plugin(kind, name), self._places.get(name, f"{kind}.{name}")
             member(entry["plugin"], plugins.names(kind), f"{where}.plugin")
-            try:
-                plugin = plugins.make(kind, entry["plugin"], entry["options"], where)
-            except SystemExit as error:  # the command would end without a word
-                raise plugins.BrokenPluginError(
-                    f"params.yaml: {where}: importing its plug-in, {entry['plugin']!r}, calls "
-                    "sys.exit; remove that call"
-                ) from error
-            self._made[kind, name] = plugin
+            self._made[kind, name] = plugins.make(kind, entry["plugin"], entry["options"], where)
         return self._made[kind, name]
 
     def _entries(self) -> Iterator[tuple[str, str]]:
         return ((kind, name) for kind in plugins.BASES for name in getattr(self, kind))
-
-
-def _facts_of(feature: Feature) -> FeatureFacts:
-    facts = {fact: getattr(feature, fact) for fact in FeatureFacts.model_fields}
-    try:
-        return FeatureFacts(**facts)
-    except ValidationError as error:
-        (wrong, *_), plugin = error.errors(), type(feature)
-        fact = str(wrong["loc"][0])
-        raise plugins.BrokenPluginError(
-            f"{inspect.getsourcefile(plugin)}: {plugin.__name__} has {fact} = {facts[fact]!r}: "
-            f"{wrong['msg']}"
-        ) from None
-
-
-def _defaults(options: type[Strict]) -> dict[str, Any]:
-    """Return the options of a plug-in that have a default, as JSON has them."""
-    fields = options.model_fields.items()
-    values = {name: field.get_default() for name, field in fields if not field.is_required()}
-    return json.loads(json.dumps(values))
 
 
 def parse(config: dict[str, Any], checked: Path | None = None) -> Params:

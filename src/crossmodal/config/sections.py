@@ -83,6 +83,7 @@ class Sections(Strict):
     methods: Annotated[dict[Name, Options], Based]
     _experiments: dict[str, Experiment] = PrivateAttr(default_factory=dict)
     _layers: dict[str, Layers] = PrivateAttr(default_factory=dict)
+    _places: dict[str, str] = PrivateAttr(default_factory=dict)
 
     @property
     def experiments(self) -> dict[str, Experiment]:
@@ -119,7 +120,8 @@ class Sections(Strict):
         if settings.get("embeddings"):
             row = layers[-1][0].split(".")[-1]
             label = row if settings["label"] == "{method}" else settings["label"]
-            own = self._views_of(name, settings["embeddings"])
+            place = next(at for at, values in reversed(layers) if "embeddings" in values)
+            own = self._views_of(name, settings["embeddings"], f"{place}.embeddings")
             settings |= {"views": own, "method": "frozen", "label": label}
         views = {m: self.features.get(name, {}) for m, name in settings.get("views", {}).items()}
         labels = {m: str(entry.get("label", settings["views"][m])) for m, entry in views.items()}
@@ -136,14 +138,18 @@ class Sections(Strict):
         except ValidationError as error:
             raise CrossmodalError(plugins.explain(error, Experiment, layers[-1][0])) from None
 
-    def _views_of(self, experiment: str, embeddings: dict[str, Options]) -> dict[str, str]:
+    def _views_of(
+        self, experiment: str, embeddings: dict[str, Options], where: str
+    ) -> dict[str, str]:
         """Return views of embeddings that another program computed: features of their own."""
         views = {modality: f"{experiment}_{modality}_embeddings" for modality in embeddings}
-        for modality, options in embeddings.items():
-            if views[modality] in self.features:
-                where = f"params.yaml: experiments.{experiment}.embeddings.{modality}"
-                raise CrossmodalError(f"{where}: {views[modality]!r} is a feature already")
-            self.features[views[modality]] = {"plugin": "array", "modality": modality, **options}
+        for modality, name in views.items():
+            if name in self.features:
+                raise CrossmodalError(
+                    f"params.yaml: {where}.{modality}: {name!r} is a feature already"
+                )
+            self.features[name] = {"plugin": "array", "modality": modality} | embeddings[modality]
+            self._places[name] = f"{where}.{modality}"
         return views
 
     def layers_of(self, experiment: str) -> Layers:

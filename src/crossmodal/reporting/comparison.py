@@ -210,7 +210,7 @@ def _holds(of: Callable[[Params, str], bool], params: Params | None, name: str) 
 
 
 def _is_of_categories(params: Params, experiment: str) -> bool:
-    return params.task_of(experiment) == "category"
+    return params.facts_of(experiment).task == "category"
 
 
 def _shares(directions: dict[str, QueryValues]) -> dict[Place, np.ndarray]:

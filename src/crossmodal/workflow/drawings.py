@@ -120,7 +120,7 @@ class Drawings:
         return Drawn(kind, drawing, [*inputs, *items])
 
     def _curve(self, name: str) -> Curve:
-        spec, task = self.params.experiments[name], self.params.task_of(name)
+        spec, task = self.params.experiments[name], self.params.facts_of(name).task
         return Curve(
             name=name,
             label=spec.row(),

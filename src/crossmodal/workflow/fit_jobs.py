@@ -196,7 +196,7 @@ class FitJobs:
 
     def weights(self, wildcards: Wildcards) -> list[str]:
         """Return the weights that an experiment's method begins with."""
-        return _weights(self.params.weights_of(wildcards.experiment))
+        return _weights(self.params.facts_of(wildcards.experiment).weights)
 
     def train(self, wildcards: Wildcards) -> str:
         """Return the specification of a fit: the method's options, and its data."""
@@ -211,7 +211,7 @@ class FitJobs:
         fit = self.params.fit(wildcards.experiment)
         read = {k: v for k, v in non_defaults(fit).items() if k in EmbedSpec.model_fields}
         further = {"fit": self.fit_of(wildcards.experiment)}
-        further |= self._arithmetic(self.params.uses_gpu(wildcards.experiment))
+        further |= self._arithmetic(self.params.facts_of(wildcards.experiment).gpu)
         spec = EmbedSpec.model_validate(read | further)
         return job_spec(step, spec, f"methods.{fit.plugin}")
 
@@ -265,7 +265,7 @@ class FitJobs:
 
     def _train(self, experiment: str) -> str:
         fit, of = self.params.fit(experiment), {"of": self.params.described(experiment)}
-        arithmetic = self._arithmetic(self.params.uses_gpu(experiment))
+        arithmetic = self._arithmetic(self.params.facts_of(experiment).gpu)
         spec = TrainSpec.model_validate(non_defaults(fit) | of | arithmetic)
         return job_spec("train", spec, f"methods.{fit.plugin}")
 

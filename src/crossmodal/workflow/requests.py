@@ -77,16 +77,16 @@ class Requests:
         if rule in ("extract", "extract_part"):
             return int(self.params.feature_of(name).gpu)
         if rule == "evaluate":
-            return int(self.params.scores_on_gpu(name))
+            return int(self.params.facts_of(name).scores_on_gpu)
         if rule not in ("train", "embed", "evaluate_posteriors"):
             return 0
         together = self.params.experiments[name].gpus if rule == "train" else 1
-        return together * self.params.uses_gpu(name)
+        return together * self.params.facts_of(name).gpu
 
     def threads(self, wildcards: Wildcards) -> int:
         """Return the threads of a fit: of each of its processes, and of what reads for them."""
         experiment = wildcards.experiment
-        return self.params.experiments[experiment].gpus * self.params.threads_of(experiment)
+        return self.params.experiments[experiment].gpus * self.params.facts_of(experiment).threads
 
 
 def _memory(cost: Cost, gpus: int) -> int:
