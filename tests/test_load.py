@@ -282,7 +282,13 @@ def test_what_cannot_be_embedded_is_refused(load, name, given, message):
         ("cca", "speech", np.zeros((2, 3)), "not speech"),
         ("cca_published", "image", ["a", "b"], "<U1"),
         ("cca", "image", [], "at least one row"),
-        ("cca", "text", [[0.5, 1.0], [2.0]], "different shapes"),
+        ("cca", "image", None, "at least one row"),
+        ("cca", "image", (row for row in np.zeros((2, 3))), "at least one row"),
+        ("cca", "text", [[0.5, 1.0], [2.0]], "inhomogeneous"),
+        ("cca", "text", torch.zeros(2, 3, requires_grad=True), "detach"),
+        ("cca_published", "image", np.zeros(5), r"rows of shape \(5,\).* an array of such"),
+        ("cca_published", "image", np.full((2, 5), np.nan), "image: row 0 has values that are N"),
+        ("cca_published", "image", np.full((2, 5), 1e300), "image: row 0 has values that are N"),
         ("vase", "speech", [np.zeros((7, 13))], r"shape \(7, 13\)"),
         ("vase_files", "image", [3], r"shape \(\)"),
     ],
@@ -293,10 +299,26 @@ def test_features_that_do_not_suit_are_refused(load, name, modality, rows, messa
         model.embed_features(modality, rows)
 
 
-@pytest.mark.parametrize("queries", [np.zeros((2, 3)), np.zeros(3)])
+@pytest.mark.parametrize("direction", ["text", ("text",), ("text", "image", "text")])
+def test_a_direction_that_is_no_two_modalities_is_refused(load, direction):
+    with pytest.raises(CrossmodalError, match="name the modalities of query and gallery"):
+        load("cca").score(np.ones((2, 5)), np.ones((2, 5)), direction)
+
+
+@pytest.mark.parametrize("of", [np.ndarray.tolist, torch.tensor])
+def test_embeddings_may_be_lists_or_tensors(load, of):
+    rows = of(np.eye(2, 5))
+    found = load("cca").score(rows, rows, ("text", "image"))
+    assert isinstance(found, np.ndarray)
+    np.testing.assert_array_equal(found, np.eye(2))
+
+
+@pytest.mark.parametrize(
+    "queries", [np.zeros((2, 3)), np.zeros(3), [["a"]], np.full((2, 5), np.nan)]
+)
 def test_rows_that_are_no_embeddings_are_refused(load, queries):
     with pytest.raises(CrossmodalError, match="give what `embed` returns"):
-        load("cca").score(queries, np.zeros((2, 5)), ("text", "image"))
+        load("cca").score(queries, np.ones((2, 5)), ("text", "image"))
 
 
 def test_a_direction_that_the_method_does_not_learn_is_refused(load):

@@ -74,6 +74,8 @@ def test_waveforms_lose_nothing(rng, shape):
         ({"images": [], "texts": []}, "not images and texts"),
         ({"images": []}, "images: give a list"),
         ({"images": "photo.jpg"}, "images: give a list"),
+        ({"images": {"photo.jpg"}}, "images: give a list"),
+        ({"texts": {"a": "b"}}, "texts: give a list"),
         ({"texts": ["a", " "]}, r"texts\[1\]: is ' '"),
         ({"texts": [1]}, r"texts\[0\]: is 1"),
     ],

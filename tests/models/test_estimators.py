@@ -147,6 +147,7 @@ def test_pairs_without_labels_are_scored_by_recalls():
         (lambda: CCA().fit([["a"], ["b"]], PETALS), "images: .* type <U1; a row each"),
         (lambda: CCA().fit([[1, 2], [3]], PETALS), "images: .*inhomogeneous"),
         (lambda: SAM().fit(SEPALS[:9], PETALS[:9], SPECIES[:9]), "9 rows; give 10 or more"),
+        (lambda: CCA().fit(SEPALS[:1], PETALS[:1]), "the arrays: its only training item is '0'"),
         (lambda: CCA(random_state=-1), "random_state: is -1"),
         (lambda: CCA(random_state=None), "random_state: is None"),
         (lambda: CCA(random_state=True), "random_state: is True"),
@@ -175,6 +176,16 @@ def test_rows_of_another_width_than_fitted_are_refused(estimator, width):
     ):
         with pytest.raises(CrossmodalError, match=f"{width} columns, but `fit` had 2"):
             call()
+
+
+@pytest.mark.parametrize(
+    "given", [SEPALS[::-1].copy()[::-1], SEPALS.astype(">f8"), SEPALS.astype(np.longdouble)]
+)
+def test_arrays_that_torch_does_not_take_are_learnt_from(given):
+    sam = SAM(**SMALL)
+    expected = sam.fit(SEPALS, PETALS, SPECIES).transform(SEPALS)
+    fitted = sam.fit(given, PETALS, SPECIES)
+    np.testing.assert_allclose(fitted.transform(given), expected, rtol=1e-5)
 
 
 def test_scores_are_by_labels_that_fit_did_not_see():

@@ -17,6 +17,7 @@ from crossmodal.io.image_files import to_rgb
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+NO_LISTS = (str, bytes, dict, set, frozenset)  # the last ones without an order
 MODALITIES = {"images": "image", "texts": "text", "speech": "speech"}
 
 
@@ -53,11 +54,7 @@ class OwnItems(Items):
         (self.name,) = given
         self.modality = MODALITIES[self.name]
         entries = arguments[self.name]
-        if (
-            not isinstance(entries, Collection)
-            or isinstance(entries, str | bytes)
-            or not len(entries)
-        ):
+        if isinstance(entries, NO_LISTS) or not isinstance(entries, Collection) or not len(entries):
             raise CrossmodalError(f"{self.name}: give a list with at least one entry")
         names = [self._name_of(*entry) for entry in enumerate(entries)]
         self._entries = dict(zip(names, entries, strict=True))

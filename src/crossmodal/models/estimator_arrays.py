@@ -4,11 +4,11 @@ from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import issparse
 
 from crossmodal.data.split import Split, View
 from crossmodal.errors import CrossmodalError
 from crossmodal.metrics.relevances import names_of
+from crossmodal.models.given_arrays import array_of, check_finite
 
 HELD_OUT = 10  # one row of so many chooses the epoch where no validation rows are given
 MODALITIES = ("image", "text")
@@ -26,19 +26,10 @@ def validation_arrays(
     return cast(ArrayLike, images), cast(ArrayLike, texts), labels
 
 
-def _array(given: ArrayLike, name: str) -> np.ndarray:
-    if issparse(given):
-        raise CrossmodalError(f"{name}: a sparse matrix; give `.toarray()` of it")
-    try:
-        return np.asarray(given)
-    except (TypeError, ValueError, RuntimeError) as error:  # the last two of torch
-        raise CrossmodalError(f"{name}: {error}; give an array of NumPy's") from error
-
-
 def vector_view(rows: ArrayLike, modality: str, widths: dict[str, int] | None = None) -> View:
     """Return vectors as a view, which must have the widths of those that were fitted."""
     name = f"{modality}s"
-    vectors = _array(rows, name)
+    vectors = array_of(rows, name)
     if vectors.dtype.kind not in "biuf" or vectors.ndim != 2 or not vectors.size:
         raise CrossmodalError(
             f"{name}: an array of shape {vectors.shape} and type {vectors.dtype}; a row each "
@@ -48,18 +39,16 @@ def vector_view(rows: ArrayLike, modality: str, widths: dict[str, int] | None = 
         raise CrossmodalError(
             f"{name}: {vectors.shape[1]} columns, but `fit` had {widths[modality]}; give as many"
         )
-    if not (finite := np.isfinite(vectors).all(axis=1)).all():
-        raise CrossmodalError(
-            f"{name}: row {np.argmin(finite)} has values that are NaN or infinite; correct them, "
-            "or leave the row out"
-        )
-    vectors = vectors if vectors.dtype.kind == "f" else vectors.astype(np.float32)
+    check_finite(vectors, name)
+    # as PyTorch takes them: of no wider type, other byte order or negative stride
+    dtype = f"f{min(vectors.itemsize, 8)}" if vectors.dtype.kind == "f" else np.float32
+    vectors = np.ascontiguousarray(vectors, dtype)
     return View(vectors, np.arange(len(vectors)), [str(row) for row in range(len(vectors))], {})
 
 
 def _labels(given: ArrayLike) -> np.ndarray:
     """Return the label of each row, (n,), or which of the labels it has, (n, C) bool."""
-    values = _array(given, "labels")
+    values = array_of(given, "labels")
     if values.ndim == 1:
         return names_of(values, "row")
     if values.ndim != 2 or not np.isin(values, (0, 1)).all():

@@ -12,9 +12,11 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from crossmodal.config import plugins
+from crossmodal.config.facts import default_values
 from crossmodal.config.overlays import read_files
 from crossmodal.config.sections import NAMES
 from crossmodal.config.workflow_files import folder
+from crossmodal.data.learnable import require_items
 from crossmodal.errors import CrossmodalError
 from crossmodal.learning.contract import embed, score
 from crossmodal.learning.method import VECTORS, Method, Run
@@ -91,6 +93,7 @@ class Estimator(BaseEstimator):
         further = None if validation is None else validation_arrays(validation, labelled)
         (own, others), names = label_columns(labels, further and further[2])
         train = vector_split(images, texts, own, names)
+        require_items(train)
         widths = {modality: view.vectors().shape[1] for modality, view in train.views.items()}
         if further:
             held = vector_split(*further[:2], others, names, widths)
@@ -204,8 +207,7 @@ def _plain(value: Any) -> Any:
 
 def _defaults(plugin: str) -> dict[str, Any]:
     """Return the options of a plug-in: as params.yaml has them, else their defaults."""
-    fields = plugins.load("methods", plugin).Options.model_fields
-    values = {name: f.get_default() for name, f in fields.items() if not f.is_required()}
+    values = default_values(plugins.load("methods", plugin).Options)
     entries = read_files([folder() / "params.yaml"])["methods"]
     for name, entry in entries.items():
         if plugin == entry.get("plugin", name) and "base" not in entry:

@@ -1,7 +1,7 @@
 """A fitted method on items that no dataset knows."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +14,7 @@ from crossmodal.errors import CrossmodalError, listed
 from crossmodal.io.hub_repository import SCHEME, fetch, repository_of
 from crossmodal.learning.method import Direction
 from crossmodal.models.extractor import Extractor
+from crossmodal.models.given_arrays import array_of, check_finite
 from crossmodal.models.intact_model import read_intact_model, values_of
 from crossmodal.models.model_folder import Fitted
 
@@ -148,11 +149,12 @@ class Model:
         """
         self._require(modality)
         fitted = self._views[modality].features
-        if not len(rows):
-            raise CrossmodalError(f"{modality}: give at least one row of features")
+        if not isinstance(rows, Collection) or not len(rows):
+            raise CrossmodalError(f"{modality}: give a list or array of at least one row")
         features: Rows
         if isinstance(fitted, Ragged):
-            features = Ragged.concatenate([_cast(row, fitted.values, modality) for row in rows])
+            named = ((row, f"{modality}[{number}]") for number, row in enumerate(rows))
+            features = Ragged.concatenate([_cast(row, fitted.values, name) for row, name in named])
         else:
             features = _cast(rows, fitted, modality)
         ids = [str(row) for row in range(len(features))]
@@ -172,19 +174,28 @@ class Model:
             CrossmodalError: If the method does not retrieve in this direction, or the rows are not
                 its embeddings.
         """
+        if isinstance(direction, str) or len(direction) != 2:
+            raise CrossmodalError(
+                f"direction {direction!r}: name the modalities of query and gallery, as in "
+                f"{self.modalities}"
+            )
         for modality in direction:
             self._require(modality)
         if len(set(direction)) == 1 and self.method.task == "instance":
             raise CrossmodalError(
                 f"direction {direction}: the method compares two modalities; name both"
             )
+        sides = array_of(queries, "queries"), array_of(gallery, "gallery")
         try:
-            return self.method.score(queries, gallery, direction)
-        except (ValueError, RuntimeError) as error:  # of NumPy, of PyTorch
+            scores = self.method.score(*sides, direction)
+            if np.isnan(scores).any():
+                raise ValueError("scores would be NaN")
+        except (TypeError, ValueError, RuntimeError) as error:  # of NumPy, of PyTorch
             raise CrossmodalError(
-                f"direction {direction}: queries {np.shape(queries)} and gallery "
-                f"{np.shape(gallery)} cannot be compared; give what `embed` returns"
+                f"direction {direction}: queries {sides[0].shape} and gallery {sides[1].shape} "
+                f"cannot be compared ({error}); give what `embed` returns"
             ) from error
+        return scores
 
     def _require(self, modality: str) -> None:
         if modality not in self.modalities:
@@ -211,14 +222,15 @@ def _check_shape(view: View, fitted: View, modality: str) -> None:
 
 def _cast(rows: ArrayLike, fitted: np.ndarray, modality: str) -> np.ndarray:
     """Return rows as an array of the type and width of those that the model was fitted on."""
-    try:
-        array = np.asarray(rows)
-    except ValueError as error:
-        raise CrossmodalError(f"{modality}: features of different shapes ({error})") from error
+    array = array_of(rows, modality)
     suits = array.ndim == fitted.ndim and array.shape[1:] == fitted.shape[1:]
     if not suits or not np.can_cast(array.dtype, fitted.dtype, "same_kind"):
         raise CrossmodalError(
             f"{modality}: features of shape {array.shape} and type {array.dtype}; the model was "
-            f"fitted on rows of shape {fitted.shape[1:]} and type {fitted.dtype}"
+            f"fitted on rows of shape {fitted.shape[1:]} and type {fitted.dtype}; give an array of "
+            "such rows"
         )
-    return array.astype(fitted.dtype)
+    with np.errstate(over="ignore"):  # what is too large becomes infinite
+        features = array.astype(fitted.dtype)
+    check_finite(features, modality)
+    return features
