@@ -3,7 +3,9 @@ import re
 import pytest
 
 from crossmodal.commands import describe as step
+from crossmodal.config.params import parse
 from crossmodal.errors import CrossmodalError
+from tests.config.small_params import changed
 from tests.project_params import PARAMS, PATH
 
 
@@ -13,8 +15,8 @@ def described(monkeypatch, capsys):
     monkeypatch.setattr(step, "read", lambda *files: PARAMS)
     monkeypatch.setenv("COLUMNS", "300")
 
-    def call(name):
-        step.describe(name, PATH)
+    def call(name, *overlays):
+        step.describe(name, PATH, overlays)
         text = capsys.readouterr().out
         return [re.split(r"  +", line) for line in text.splitlines()]
 
@@ -44,6 +46,20 @@ def test_changes_of_the_dataset_are_shown(described):
     where = f"{margins}.variants.wrong_10.changes.wrong_labels"
     assert found["changes.wrong_labels"][:2] == ["0.1", where]
     assert not any(name.startswith("changes.imbalance") for name in found)
+
+
+def test_experiment_of_an_overlay_is_edited(described, tmp_path):
+    overlay = tmp_path / "holiday.yaml"
+    overlay.write_text("experiments: {wikipedia_462: {label: mine}}")
+    lines = [" ".join(line) for line in described("wikipedia_462_sam", overlay)]
+    assert f"to change a value: edit {overlay}" in lines
+    assert not any("dvc" in line for line in lines)
+
+
+def test_group_has_no_member_of_another_that_begins_like_it():
+    params = parse(changed("experiments/wiki_cca-2", {"base": "wiki_cca"}))
+    assert not step.is_of(params, "wiki_cca-2", "wiki_cca")
+    assert step.is_of(params, "wiki_cca", "wiki_cca")
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,8 @@
 """Commands that list the entries of a section."""
 
-import importlib
-
 import pytest
 
+from crossmodal.commands import listing
 from tests.project_params import PARAMS
 
 
@@ -11,11 +10,10 @@ from tests.project_params import PARAMS
 def lines(request, monkeypatch, tmp_path, capsys):
     """Print the list of a kind; its kind, and the lines below title and header."""
     kind = request.param
-    module = importlib.import_module(f"crossmodal.commands.{kind}")
-    monkeypatch.setattr(module, "read", lambda *files: PARAMS)
+    monkeypatch.setattr(listing, "read", lambda *files: PARAMS)
 
     def run():
-        getattr(module, kind)(tmp_path / "params.yaml")
+        listing.listing(kind, tmp_path / "params.yaml")
         title, header, *lines = capsys.readouterr().out.splitlines()
         assert title == kind
         assert header.startswith(kind[:-1])
@@ -25,8 +23,8 @@ def lines(request, monkeypatch, tmp_path, capsys):
 
 
 def facts(kind):
-    module = importlib.import_module(f"crossmodal.commands.{kind}")
-    return {name: facts for name, *facts in module.table_rows(PARAMS)}
+    _, rows = listing.SECTIONS[kind]
+    return {name: facts for name, *facts in rows(PARAMS)}
 
 
 def test_listing_each_entry(lines):

@@ -174,9 +174,9 @@ def datasets(params: Params = PARAMS, configfile: Overlays = NO_FILES) -> None:
 @app.command(rich_help_panel=DATA, short_help="List methods", epilog="Example: crossmodal methods")
 def methods(params: Params = PARAMS, configfile: Overlays = NO_FILES) -> None:
     """List the methods with their input, relevance, randomness and a summary."""
-    from crossmodal.commands.methods import methods as run
+    from crossmodal.commands.listing import listing
 
-    run(params, configfile)
+    listing("methods", params, configfile)
 
 
 @app.command(
@@ -184,14 +184,14 @@ def methods(params: Params = PARAMS, configfile: Overlays = NO_FILES) -> None:
 )
 def features(params: Params = PARAMS, configfile: Overlays = NO_FILES) -> None:
     """List the features with their modality, shape, inputs and a summary."""
-    from crossmodal.commands.features import features as run
+    from crossmodal.commands.listing import listing
 
-    run(params, configfile)
+    listing("features", params, configfile)
 
 
 @app.command(rich_help_panel=DATA, short_help="List tables", epilog="Example: crossmodal tables")
 def tables(params: Params = PARAMS, configfile: Overlays = NO_FILES) -> None:
     """List the tables with their datasets, number of rows, suites and title."""
-    from crossmodal.commands.tables import tables as run
+    from crossmodal.commands.listing import listing
 
-    run(params, configfile)
+    listing("tables", params, configfile)

@@ -1,8 +1,7 @@
 """Steps of the workflow that make tables, figures and pages; arguments are files."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -20,14 +19,6 @@ from crossmodal.cli.arguments import (
 
 RESULTS = "Results"
 app = typer.Typer()
-
-
-class Score(StrEnum):
-    """Way of comparing a query with a document."""
-
-    COSINE = "cosine"
-    INNER = "inner"
-    HAMMING = "hamming"
 
 
 RunName = Annotated[
@@ -156,7 +147,7 @@ def evaluate(
         Path | None, typer.Option(help="Id or label of each document: .csv, .txt or .npy.")
     ] = None,
     score: Annotated[
-        Score | None,
+        Literal["cosine", "inner", "hamming"] | None,
         typer.Option(help="By default hamming for uint8, cosine for others."),
     ] = None,
     as_json: Json = False,
@@ -167,7 +158,7 @@ def evaluate(
     """
     from crossmodal.commands.evaluate import evaluate as run
 
-    run(files, relevance, query_ids, gallery_ids, score and score.value, as_json)
+    run(files, relevance, query_ids, gallery_ids, score, as_json)
 
 
 @app.command(

@@ -53,9 +53,13 @@ def describe(name: str, path: Path, overlays: Sequence[Path] = ()) -> None:
         of = params.layers_of(name)[0][0].split(".")[1]
         rows = [*_placed(experiment(params, written, name), files)]
         print_table(f"{name}, of experiments.{of}", EXPERIMENT, rows)
+        file = origins(files)(f"experiments.{of}")
         value, where = next(row[1:3] for row in rows if row[0] == "seeds")
-        print(f"to change a value: dvc exp run -S {where}={value}")
-        print(_alone(params, name, _relative(origins(files)(f"experiments.{of}"), path)))
+        if file in overlays:  # which DVC does not read
+            print(f"to change a value: edit {file}\n")
+        else:
+            print(f"to change a value: dvc exp run -S {where}={value}")
+            print(_alone(params, name, _relative(file, path)))
     elif members:
         rows = [*group(params, members)]
         print_table(f"experiments.{name}: {len(members)} experiments", GROUP, rows)
@@ -76,7 +80,8 @@ def describe(name: str, path: Path, overlays: Sequence[Path] = ()) -> None:
 def is_of(params: Params, experiment: str, name: str) -> bool:
     """Return whether an experiment has a name, or belongs to the group or grid of that name."""
     at = params.layers_of(experiment)[0][0].split(".")
-    return name in (experiment, at[1]) or experiment.startswith(f"{name}-")
+    of_grid = params.experiments[experiment].grid and experiment.startswith(f"{name}-")
+    return name in (experiment, at[1]) or bool(of_grid)
 
 
 def group(params: Params, members: list[str]) -> Iterator[Row]:

@@ -107,13 +107,12 @@ def _views(params: Params, takes: Takes) -> dict[str, str]:
     """Return the first features that fit a method, of two modalities."""
     views: dict[str, str] = {}
     for modality, shapes in takes.items():
-        for name in params.features:
-            usable = f"features.{name}" not in params.broken
+        for name in params.usable("features"):
+            facts = params.feature_of(name)
+            suits = facts.modality == modality and facts.shape in shapes
             # the authors of `scenes` published no matrices
-            if usable and params.plugin("features", name)["plugin"] != "published":
-                facts = params.feature_of(name)
-                if facts.modality == modality and facts.shape in shapes:
-                    views.setdefault(modality, name)
+            if suits and params.plugin("features", name)["plugin"] != "published":
+                views.setdefault(modality, name)
     return dict(list(views.items())[:2])
 
 

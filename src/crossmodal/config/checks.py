@@ -68,17 +68,17 @@ class Checks:
             raise CrossmodalError("params.yaml: tables.all: 'all' is taken; choose another name")
 
     def _check_table(self, where: str, table: Table) -> None:
-        for experiment in table.experiments:
-            member(experiment, self.nameable, f"{where}.experiments")
-        for figure in table.figures:
-            member(figure, self.params.figures, f"{where}.figures")
+        for key, allowed in (
+            ("experiments", self.nameable),
+            ("figures", self.params.figures),
+            ("margins", table.experiments),
+            ("similarity", table.experiments),
+            ("papers", papers()),
+        ):
+            for name in getattr(table, key):
+                member(name, allowed, f"{where}.{key}")
         if table.map:
             member(table.map.experiment, self.params.experiments, f"{where}.map.experiment")
-        for kind in ("margins", "similarity"):
-            for experiment in getattr(table, kind):
-                member(experiment, table.experiments, f"{where}.{kind}")
-        for paper in table.papers:
-            member(paper, papers(), f"{where}.papers")
         for source in table.cited.rows().values() if table.cited else ():
             _check_published(source, f"{where}.cited")
         if table.external:

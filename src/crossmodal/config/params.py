@@ -1,11 +1,10 @@
 """params.yaml: everything that can be asked for, checked before any job runs."""
 
 import hashlib
-from collections.abc import Iterator
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pydantic import PrivateAttr, TypeAdapter, ValidationError
 
@@ -145,8 +144,9 @@ class Params(Sections):
         Raises:
             CrossmodalError: With key path, value and the allowed values.
         """
-        for kind, name in self._entries():
-            self._ask(kind, name, facts, earlier)
+        for kind in plugins.BASES:
+            for name in getattr(self, kind):
+                self._ask(kind, name, facts, earlier)
         self._facts = facts
         Checks(self, facts, earlier).all()
 
@@ -175,7 +175,8 @@ class Params(Sections):
         except CrossmodalError:
             raise
         except (Exception, SystemExit) as error:  # whatever a user's file raises
-            place = plugins._place(plugins.module(kind, entry["plugin"]), error)
+            module = plugins.module(kind, entry["plugin"])
+            place = plugins._place(module, cast(Exception, error))
             facts.broken[where] = f"{place}: {type(error).__name__}: {error}; correct the plug-in"
 
     def instance(self, kind: str, name: str) -> Any:
@@ -185,9 +186,6 @@ class Params(Sections):
             member(entry["plugin"], plugins.names(kind), f"{where}.plugin")
             self._made[kind, name] = plugins.make(kind, entry["plugin"], entry["options"], where)
         return self._made[kind, name]
-
-    def _entries(self) -> Iterator[tuple[str, str]]:
-        return ((kind, name) for kind in plugins.BASES for name in getattr(self, kind))
 
 
 def parse(config: dict[str, Any], checked: Path | None = None) -> Params:
