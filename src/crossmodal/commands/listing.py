@@ -13,13 +13,7 @@ YES = {True: "yes", False: "no"}
 
 
 def listing(kind: str, path: Path, overlays: Sequence[Path] = ()) -> None:
-    """Print a line for each entry of a section, and the reason of those that cannot be used.
-
-    Args:
-        kind: A key of `SECTIONS`.
-        path: params.yaml.
-        overlays: Files laid over it.
-    """
+    """Print a line for each entry of a section, a key of `SECTIONS`, or why it cannot be used."""
     params = read(path, *overlays)
     columns, rows = SECTIONS[kind]
     print_table(kind, columns, rows(params))
@@ -59,9 +53,6 @@ def _tables(params: Params) -> Iterator[tuple[str, ...]]:
 
 SECTIONS = {  # columns, and what yields their cells
     "methods": (("method", "takes", "relevance", "random", "GPU", "label", "summary"), _methods),
-    "features": (
-        ("feature", "modality", "shape", "unit", "computed from", "summary"),
-        _features,
-    ),
+    "features": (("feature", "modality", "shape", "unit", "computed from", "summary"), _features),
     "tables": (("table", "datasets", "rows", "suites", "title"), _tables),
 }

@@ -133,7 +133,11 @@ def plan(suite: str | None, as_json: bool, path: Path, overlays: Sequence[Path] 
 
 def table_rows(estimates: dict[str, Phase]) -> list[tuple[str, ...]]:
     """Return a row of `COLUMNS` for each phase."""
-    return [(name, *_cells(phase)) for name, phase in estimates.items()]
+    numbers = {name: asdict(phase).values() for name, phase in estimates.items()}
+    return [
+        (name, *(f"{v:,.1f}" if isinstance(v, float) else str(v) for v in values))
+        for name, values in numbers.items()
+    ]
 
 
 def phases(params: Params) -> dict[str, Phase]:
@@ -229,8 +233,3 @@ def _share(params: Params, experiment: str, seed: int) -> float:
     """Return the share of the searched combinations that a seed fits."""
     fit = params.fit(experiment)
     return 1 / len(combinations(fit.search)) if seed and fit.searched_by else 1
-
-
-def _cells(phase: Phase) -> tuple[str, ...]:
-    numbers = asdict(phase).items()
-    return tuple(f"{v:,.1f}" if isinstance(v, float) else str(v) for _, v in numbers)

@@ -148,7 +148,8 @@ class Experiment(Common):
             label = label.replace(f"{{{fact}}}", "..." if without in self.facts else f"{number:g}")
         for option, value in self.set_by_grid().items():
             if f"{{{option}}}" in label:
-                text = "..." if option == without else _text(value)
+                own = f"{value:g}" if isinstance(value, float) else str(value)
+                text = "..." if option == without else own
                 label = label.replace(f"{{{option}}}", text)
             elif option != without:
                 options.append(f"{option} {value}")
@@ -164,8 +165,3 @@ def _filled(variant: str, chosen: Options) -> str:
         raise CrossmodalError(
             f"published.variant: {variant!r}: {error}; in braces go options of the grid: {options}"
         ) from None
-
-
-def _text(value: object) -> str:
-    """Return a value of an option as labels have it."""
-    return f"{value:g}" if isinstance(value, float) else str(value)

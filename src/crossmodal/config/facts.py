@@ -104,8 +104,7 @@ class ExperimentFacts(Strict):
         threads: That the method makes use of.
         gpu: Whether it can use a GPU.
         scores_on_gpu: Whether the evaluation of its runs can.
-        takes: Shapes of rows that it takes of each modality; asked of the method alone.
-        further: The same of further views.
+        takes: Shapes of rows that it takes of each modality, of further views `further`; not kept.
     """
 
     of: str

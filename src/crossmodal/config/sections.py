@@ -1,7 +1,7 @@
 """Sections of params.yaml: entries with all that they inherit, groups and grids."""
 
 import os
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from pydantic import (
     AfterValidator,
@@ -27,6 +27,7 @@ from crossmodal.plugin import Strict
 NAMES = ("plugin", "label", "published")  # keys of an entry that are no options
 FURTHER_NAMES = {"features": ("jobs",), "datasets": ("max_shard_size",)}  # more of some sections
 Place = Annotated[str, AfterValidator(os.path.expanduser)] | None  # `~` is the home folder
+JOBS = TypeAdapter(Annotated[int, Field(strict=True, gt=0)])
 SIZE = TypeAdapter(Annotated[ByteSize, Field(gt=1, le=2 * 10**9)])  # of a shard; `true` is 1
 
 
@@ -169,23 +170,23 @@ class Sections(Strict):
 
     def jobs_of(self, feature: str) -> int:
         """Return the number of jobs that extract a feature, each a part of it."""
-        jobs = self.features[feature].get("jobs", 1)
-        if type(jobs) is not int or jobs < 1:
-            raise CrossmodalError(
-                f"params.yaml: features.{feature}.jobs: must be a whole number of at least 1, but "
-                f"it is {jobs!r}"
-            )
-        return jobs
+        needed = "a whole number of at least 1"
+        return self._number(f"features.{feature}.jobs", JOBS, needed) or 1
 
     def shard_size_of(self, dataset: str) -> int | None:
         """Return the bytes of a shard of a dataset's media, at most; None: all are in one file."""
-        size = self.datasets[dataset].get("max_shard_size")
+        needed = "a size of at most 2GB, such as 1GB"
+        return self._number(f"datasets.{dataset}.max_shard_size", SIZE, needed)
+
+    def _number(self, where: str, kind: TypeAdapter[Any], needed: str) -> int | None:
+        """Return the number at an address; None if none is set."""
+        section, name, key = where.split(".")
+        value = getattr(self, section)[name].get(key)
         try:
-            return None if size is None else int(SIZE.validate_python(size))
+            return None if value is None else int(kind.validate_python(value))
         except ValidationError:
             raise CrossmodalError(
-                f"params.yaml: datasets.{dataset}.max_shard_size: must be a size of at most 2GB, "
-                f"such as 1GB, but it is {size!r}"
+                f"params.yaml: {where}: must be {needed}, but it is {value!r}"
             ) from None
 
     def fit(self, experiment: str) -> Fit:

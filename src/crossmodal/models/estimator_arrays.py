@@ -1,14 +1,14 @@
-"""Arrays that estimators are given: what they must be, as views and splits of methods."""
+"""Arrays that callers give: what they must be, as views and splits of methods."""
 
 from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 
 from crossmodal.data.split import Split, View
 from crossmodal.errors import CrossmodalError
 from crossmodal.metrics.relevances import names_of
-from crossmodal.models.given_arrays import array_of, check_finite
 
 HELD_OUT = 10  # one row of so many chooses the epoch where no validation rows are given
 MODALITIES = ("image", "text")
@@ -24,6 +24,30 @@ def validation_arrays(
     if labelled and labels is None:
         raise CrossmodalError("validation: has no labels; give (images, texts, labels)")
     return cast(ArrayLike, images), cast(ArrayLike, texts), labels
+
+
+def array_of(given: object, name: str) -> np.ndarray:
+    """Return an array of NumPy's.
+
+    Raises:
+        CrossmodalError: If it is sparse, ragged, or a tensor that NumPy cannot read.
+    """
+    if issparse(given):
+        raise CrossmodalError(f"{name}: a sparse matrix; give `.toarray()` of it")
+    try:
+        return np.asarray(given)
+    except (TypeError, ValueError, RuntimeError) as error:  # the last two of torch
+        raise CrossmodalError(f"{name}: {error}; give an array of NumPy's") from error
+
+
+def check_finite(rows: np.ndarray, name: str) -> None:
+    """Check that rows (n, ...) have finite numbers alone."""
+    finite = np.isfinite(rows).all(axis=tuple(range(1, rows.ndim)))
+    if not finite.all():
+        raise CrossmodalError(
+            f"{name}: row {np.argmin(finite)} has values that are NaN or infinite; correct them, "
+            "or leave the row out"
+        )
 
 
 def vector_view(rows: ArrayLike, modality: str, widths: dict[str, int] | None = None) -> View:

@@ -13,8 +13,8 @@ from crossmodal.data.split import View
 from crossmodal.errors import CrossmodalError, listed
 from crossmodal.io.hub_repository import SCHEME, fetch, repository_of
 from crossmodal.learning.method import Direction
+from crossmodal.models.estimator_arrays import array_of, check_finite
 from crossmodal.models.extractor import Extractor
-from crossmodal.models.given_arrays import array_of, check_finite
 from crossmodal.models.intact_model import read_intact_model, values_of
 from crossmodal.models.model_folder import Fitted
 
