@@ -202,7 +202,7 @@ def test_a_file_of_another_project_has_no_record_here(project, monkeypatch):
     assert [*records.verified([path])] == [str(path)]
 
 
-def test_times_in_the_future_are_set_to_before_now_in_their_order(project):
+def test_times_in_the_future_become_times_before_now_in_order(project):
     ahead = time.time() + 3600
     first, last = make(project, FEATURE, time=ahead), make(project, RUN, time=ahead + 60)
     past = make(project, "results/runs/cca/seed1.json", time=1000.0)
