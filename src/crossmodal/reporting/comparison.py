@@ -192,8 +192,8 @@ def _lines(runs: Sequence[Seeds], fixed: Sequence[bool]) -> list[Line]:
             for i, seeds in enumerate(runs)
         )
         p = _permuted(first - second)
-        values = (float(value) for value in (first.sum(), second.sum(), measured.value))
-        lines.append(Line(*place, *values, low, high, p))
+        means = float(first.sum()), float(second.sum())
+        lines.append(Line(*place, *means, float(measured.value), low, high, p))
     return lines
 
 

@@ -210,9 +210,8 @@ class FitJobs:
         """Return the specification of embedding: the fit, and its data."""
         fit = self.params.fit(wildcards.experiment)
         read = {k: v for k, v in non_defaults(fit).items() if k in EmbedSpec.model_fields}
-        further = {"fit": self.fit_of(wildcards.experiment)}
-        further |= self._arithmetic(self.params.facts_of(wildcards.experiment).gpu)
-        spec = EmbedSpec.model_validate(read | further)
+        further = self._arithmetic(self.params.facts_of(wildcards.experiment).gpu)
+        spec = EmbedSpec.model_validate(read | {"fit": self.fit_of(wildcards.experiment)} | further)
         return job_spec(step, spec, f"methods.{fit.plugin}")
 
     embed = partialmethod(_embedded, "embed")
