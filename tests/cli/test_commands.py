@@ -107,9 +107,10 @@ CALLS = {
     ),
     ("run", "all.md", "--cores", "8"): ("commands.run.run", [["all.md", "--cores", "8"]]),
     ("try", "sam"): ("commands.try_.try_", ["sam", PARAMS, []]),
+    ("datasets",): ("commands.datasets.datasets", [PARAMS, []]),
     **{
-        (name,): (f"commands.{name}.{name}", [PARAMS, []])
-        for name in ("datasets", "methods", "features", "tables")
+        (name,): ("commands.listing.listing", [name, PARAMS, []])
+        for name in ("methods", "features", "tables")
     },
     ("clean", "raw", "toy"): ("commands.clean.clean_raw", ["toy", PARAMS, []]),
     ("plan", "--suite", "demo", "--json"): ("commands.plan.plan", ["demo", True, PARAMS, []]),

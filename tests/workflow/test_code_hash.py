@@ -141,6 +141,7 @@ SHOWING = {
     # which records alone import
     PACKAGE / "config/workflow_files.py",
     PACKAGE / "data/media.py",
+    PACKAGE / "io/shaped_json.py",
     PACKAGE / "workflow/snakemake_internals.py",
 }
 

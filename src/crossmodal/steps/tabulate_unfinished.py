@@ -39,15 +39,13 @@ def tabulate_unfinished(unfinished: Iterable[Any], failed: Collection[Any]) -> l
             output, numbers, latex = map(Path, job.output)
             spec = TabulateSpec.from_json(job.params.spec)
             tabulate(spec.model_copy(update={"failed": reasons}), output, numbers, runs)
-            outputs += [output, numbers, latex]
+            outputs += _due(output, numbers, latex)
     for job in _jobs("merge", waiting):
         tables = [Path(table) for table in job.input.tables]
         if all(table in outputs or str(table) not in waiting for table in tables):
             page, metrics = map(Path, job.output)
             merge(page, metrics, tables)
-            outputs += [page, metrics]
-    for output in outputs:
-        disown(output)
+            outputs += _due(page, metrics)
     return outputs
 
 
@@ -69,3 +67,9 @@ def _reason(job: Any) -> str:
     log = Path(job.log[0])
     text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
     return [SILENT, *ERROR.findall(text)][-1]
+
+
+def _due(*outputs: Path) -> tuple[Path, ...]:
+    for output in outputs:
+        disown(output)
+    return outputs

@@ -234,9 +234,10 @@ def test_reading_shards_does_not_hold_their_pictures():
     ]
     tar(Path("own/0.tar"), members)
     read_source(Path("own"))  # what is imported once does not count
-    tracemalloc.start()
-    source = read_source(Path("own"))
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert len(source.rows) == 400
-    assert peak < 400 * 40_000 / 4
+    peaks = []
+    for _ in range(3):  # a thread of another test may need memory beside one of them
+        tracemalloc.start()
+        assert len(read_source(Path("own")).rows) == 400
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert min(peaks) < 400 * 40_000 / 4
