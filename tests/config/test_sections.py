@@ -21,9 +21,9 @@ def test_grid_expands_wherever_it_is_named():
 
 
 @pytest.mark.parametrize("key", ["mirror", "checkpoints"])
-def test_a_place_may_begin_with_the_home_folder(monkeypatch, key):
-    monkeypatch.setenv("HOME", "/home/me")
-    assert getattr(params.parse(changed(key, "~/data")), key) == "/home/me/data"
+def test_a_place_may_begin_with_the_home_folder(monkeypatch, tmp_path, key):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert getattr(params.parse(changed(key, "~/data")), key) == str(tmp_path / "data")
     assert getattr(params.parse(changed(key, "https://host/~a")), key) == "https://host/~a"
 
 
