@@ -33,8 +33,8 @@ class FolderGallery(Gallery):
     """
 
     def __init__(self, folder: Path, modality: str) -> None:
-        self.name, self.modality, self._folder = str(folder), modality, folder
-        self._files = files_of(folder, modality)
+        self.name, self.modality = str(folder), modality
+        self._files, self._closed = files_of(folder, modality)
         if not self._files:
             raise CrossmodalError(
                 f"{folder}: no {modality} is here; looked for {', '.join(SUFFIXES[modality])}"
@@ -64,10 +64,9 @@ class FolderGallery(Gallery):
         with ThreadPoolExecutor() as pool:
             is_readable = [*pool.map(check, self._files.values())]
         readable = dict(compress(self._files.items(), is_readable))
-        closed = _closed(self._folder, self.modality)
-        broken = sorted([*(self._files.keys() - readable.keys()), *closed])
+        broken = sorted([*(self._files.keys() - readable.keys()), *self._closed])
         if broken:
-            count = f"{len(broken):,} of {len(self._files) + len(closed):,} files"
+            count = f"{len(broken):,} of {len(self._files) + len(self._closed):,} files"
             reason = f"{self.name}: {count} cannot be read as {self.modality}: {listed(broken)}"
             if not readable:
                 raise CrossmodalError(f"{reason}; replace them")
@@ -112,27 +111,25 @@ class FolderGallery(Gallery):
         return b"" if self.modality == "text" else self._files[id].read_bytes()
 
 
-def files_of(folder: Path, modality: str) -> dict[str, Path]:
-    """Return the files of a modality in a folder, by id.
+def files_of(folder: Path, modality: str) -> tuple[dict[str, Path], list[str]]:
+    """Return the files of a modality in a folder.
+
+    Returns:
+        The files by id, and what may hold others: folders that cannot be opened, and files of links
+        or names that nothing can follow.
 
     Raises:
         CrossmodalError: If there is no such folder.
     """
     if not folder.is_dir():
         raise CrossmodalError(f"{folder}: is no folder; name one with --in")
-    return {
-        path.as_posix(): folder / path
-        for path in list_files(folder).files
-        if path.suffix.lower() in SUFFIXES[modality]
-    }
-
-
-def _closed(folder: Path, modality: str) -> list[str]:
-    """Return folders that cannot be opened, and files of links or names that nothing can follow."""
-    left_out = list_files(folder).left_out
-    files = (path for reason in (BROKEN, NOT_UTF8) for path in left_out[reason])
-    named = [path for path in files if path.suffix.lower() in SUFFIXES[modality]]
-    return [ascii(path.as_posix())[1:-1] for path in [*left_out[CLOSED], *named]]
+    listing = list_files(folder)
+    files, lost = (
+        [path for path in paths if path.suffix.lower() in SUFFIXES[modality]]
+        for paths in (listing.files, [*listing.left_out[BROKEN], *listing.left_out[NOT_UTF8]])
+    )
+    closed = [ascii(path.as_posix())[1:-1] for path in [*listing.left_out[CLOSED], *lost]]
+    return {path.as_posix(): folder / path for path in files}, closed
 
 
 def _read_lines(path: Path) -> list[str]:

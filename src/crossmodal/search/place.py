@@ -37,7 +37,7 @@ class Place:
 
     def holds(self, modality: str) -> bool:
         """Return whether there are items of a modality, of which a folder may have one alone."""
-        return not self.folder or bool(files_of(self.folder, modality))
+        return not self.folder or bool(files_of(self.folder, modality)[0])
 
     def gallery(self, modality: str, run: str, model: Model) -> Gallery:
         """Return the items of one modality.
