@@ -2,7 +2,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from crossmodal.errors import CrossmodalError
-from crossmodal.io.shaped_json import read_shaped, recall
+from crossmodal.io.shaped_json import conflict, read_shaped, recall
 
 SHAPE = TypeAdapter(dict[str, int])
 DAMAGE = ["", "{", "[]", '{"a": "b"}', "[" * 100_000, "\udcff"]
@@ -35,3 +35,10 @@ def test_conflict_marks_are_named(path):
     path.write_text('{\n<<<<<<< HEAD\n"a": 1\n=======\n"a": 2\n>>>>>>> b\n}')
     with pytest.raises(CrossmodalError, match=r"numbers\.json has conflict marks: see docs/sha"):
         read_shaped(path, SHAPE)
+
+
+def test_a_file_that_cannot_be_read_has_no_marks(path, monkeypatch):
+    path.write_text("<<<<<<< HEAD\n")
+    assert conflict(path)
+    monkeypatch.setattr(type(path), "read_bytes", lambda path: path.joinpath("x").open("rb"))
+    assert not conflict(path)

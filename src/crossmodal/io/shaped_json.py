@@ -46,6 +46,9 @@ def recall(path: Path, shape: TypeAdapter[T], default: T) -> T:
 
 def conflict(path: Path) -> str:
     """Return a message if a file has the marks of a merge conflict; else nothing."""
-    lines = path.read_bytes().splitlines() if path.is_file() else []
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError:  # what reads the file says more
+        return ""
     marked = any(line.startswith(MARKS) for line in lines)
     return f"{path} has conflict marks: see docs/sharing.md" if marked else ""

@@ -15,7 +15,7 @@ from crossmodal.io.files import replacing
 from crossmodal.io.relative_names import defect
 
 LISTING = r"^[0-9a-f]{32}\.dir$"
-RULES = ".dvcignore"  # in any folder
+RULES = ".dvcignore"  # of DVC, in any folder
 
 
 class File(BaseModel):

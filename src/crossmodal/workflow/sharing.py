@@ -16,10 +16,10 @@ from crossmodal.io.files import UNFINISHED
 from crossmodal.io.relative_names import defect
 from crossmodal.io.shaped_json import conflict
 from crossmodal.workflow.licences import closed_model, own_files
-from crossmodal.workflow.listings import LISTING, fetch_listing, wrong_files
+from crossmodal.workflow.listings import LISTING, RULES, fetch_listing, wrong_files
 from crossmodal.workflow.records import OUTPUTS
 
-IGNORE, LOCK = Path(".dvcignore"), Path("dvc.lock")
+IGNORE, LOCK = Path(RULES), Path("dvc.lock")
 HEADER = (
     "# Written by the workflow: what DVC neither versions nor pushes, which is compiled modules,\n"
     "# unfinished files, and all that no licence opens; see `redistribution`, `shares_features`,\n"
