@@ -58,14 +58,7 @@ def expand(groups: dict[str, Group]) -> dict[str, dict[str, Layers]]:
     for name in groups:
         chain = {ancestor: groups[ancestor] for ancestor in lineage(name, parents, "experiments")}
         if not any(group.rows for group in chain.values()):
-            if idle := next(
-                (n for n, group in chain.items() if group.variants or group.prefix), ""
-            ):
-                raise CrossmodalError(
-                    f"params.yaml: experiments.{idle}: `variants` and `prefix` are of groups; give "
-                    "it `rows`, or leave them out"
-                )
-            alone[name] = _shared(chain)
+            alone[name] = _alone(chain)
             continue
         members[name] = {}
         for member, layers in _members(chain):
@@ -101,6 +94,17 @@ def merged(layers: Layers) -> dict[str, Any]:
             both = key in MERGED and value is not None and settings.get(key)
             settings[key] = settings[key] | value if both else value
     return settings
+
+
+def _alone(chain: dict[str, Group]) -> Layers:
+    """Return the settings of an entry without rows, the last of a chain of bases."""
+    for name, group in chain.items():
+        if group.variants or group.prefix:
+            raise CrossmodalError(
+                f"params.yaml: experiments.{name}: `variants` and `prefix` are of groups; give it "
+                "`rows`, or leave them out"
+            )
+    return _shared(chain)
 
 
 def _members(chain: dict[str, Group]) -> Iterator[tuple[str, Layers]]:

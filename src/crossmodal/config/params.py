@@ -163,7 +163,7 @@ class Params(Sections):
             plugin = self.instance(kind, name)
             if kind == "features":
                 facts.features[name] = answers(plugin, FeatureFacts)
-            if kind == "methods":
+            if kind == "methods":  # an experiment's may differ with its options
                 answers(plugin, ExperimentFacts, of=of)
             facts.entries[where] = EntryFacts(
                 of=of,

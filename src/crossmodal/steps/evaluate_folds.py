@@ -51,9 +51,7 @@ def evaluate_folds(spec: FoldsSpec, output: Path, embeddings: Path, seed: int) -
             for scorer, bound in controls(queries, gallery, seed).items():
                 measured.setdefault(scorer, []).append(bound)
         for name, parts in measured.items():
-            results.setdefault(name, {})[key] = {
-                m: sum(part[m] for part in parts) / len(parts) for m in parts[0]
-            }
+            results.setdefault(name, {})[key] = {m: _mean(parts, m) for m in parts[0]}
         spread[key] = {m: _error(errors, m) for m in errors[0]}
         per_direction[key] = _joined(folds, direction[0], values)
     results = {name: summarise(directions) for name, directions in results.items()}
@@ -98,6 +96,10 @@ def _joined(
     ids = np.concatenate([fold.ids[modality] for fold in folds])
     joined = {name: np.concatenate([of[name] for of in values]) for name in values[0]}
     return QueryValues(ids, items, joined)
+
+
+def _mean(parts: Sequence[Values], metric: str) -> float:
+    return sum(part[metric] for part in parts) / len(parts)
 
 
 def _error(parts: Sequence[Values], metric: str) -> float:
