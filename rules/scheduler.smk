@@ -8,7 +8,8 @@ onstart:
     try:
         take_the_folder()
     except BlockingIOError:
-        raise LockException
+        if internals.locks_the_folder(workflow):
+            raise LockException
     internals.lift_default_rate(workflow)
     if internals.uploads_files(workflow) and not PARAMS.private_storage:
         outputs = (path for job in internals.due_jobs(workflow) for path in job.output)

@@ -45,6 +45,11 @@ def uploads_files(workflow: Any) -> bool:
     return workflow.storage_settings.default_storage_provider not in (None, "fs")
 
 
+def locks_the_folder(workflow: Any) -> bool:
+    """Return whether `--nolock` was left out."""
+    return workflow.execution_settings.lock
+
+
 def lift_default_rate(workflow: Any) -> None:
     """Remove Snakemake's default limit of jobs per second; one that was asked for stays.
 

@@ -30,6 +30,7 @@ def test_a_run_keeps_out_runs_alone_and_a_dry_run_nobody(fresh):
     with lock(running, waiting=None):
         assert "LockException" in fresh.run("prepared", fails=True)
         fresh.run("--dry-run", "prepared")
+        fresh.run("--nolock", "prepared")
     dry = fresh.start(*SNAKEMAKE, "--dry-run", "prepared")
     assert any("Building DAG" in line for line in dry.stdout)
     with lock(running, waiting=None):
