@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 
 from crossmodal.cli import fitted_models, pipeline, project, results, workflow
+from crossmodal.cli.late_compiler import put_off_compiler
 from crossmodal.cli.memory import keep_freed_memory
 from crossmodal.errors import explained
 from crossmodal.io import checkpoints
@@ -52,6 +53,7 @@ def main() -> None:
     """Run the command line; an error meant for the user is one message without a traceback."""
     use_one_thread()
     keep_freed_memory()
+    put_off_compiler()
     if place := os.environ.get("CROSSMODAL_CHECKPOINTS"):
         checkpoints.FOLDER = Path(place)
     # clusters end jobs by SIGTERM: exit, so that temporary files are removed
