@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
-import torch._dynamo  # noqa: F401 - so that no job imports it, by its optimizer this part
+import torch  # noqa: F401 - so that no job imports it
 
 from crossmodal import cli
 from crossmodal.config import params

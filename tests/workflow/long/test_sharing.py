@@ -4,7 +4,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-from moto.server import ThreadedMotoServer
 
 from tests.workflow.project import (
     FIT,
@@ -25,6 +24,8 @@ PULL = ("python", "-m", "crossmodal", "pull")
 @pytest.fixture
 def bucket(monkeypatch):
     """Options of a remote in an S3 bucket on this machine."""
+    from moto.server import ThreadedMotoServer  # a second, which other tests need not wait for
+
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
