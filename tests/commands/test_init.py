@@ -391,7 +391,7 @@ def test_a_call_after_a_kill_at_any_moment_ends_as_undisturbed(tmp_path, monkeyp
     begin()
     whole, states = written(), set()
     last = bisect.bisect_left(range(1 << 16), True, key=ends_anew)  # calls of a whole run
-    for moment in range(0, last, max(1, last // 20)):
+    for moment in range(0, last, max(1, last // 60)):
         assert not ends_anew(moment)
         assert written().items() <= whole.items()  # each file is complete or absent
         states.add(len(written()))

@@ -11,6 +11,7 @@ from snakemake.persistence import MetadataRecord, PersistenceBase
 from snakemake.scheduling.job_scheduler import JobScheduler
 from snakemake.settings.enums import PersistenceBackend
 from snakemake.settings.types import (
+    ExecutionSettings,
     MaxJobsPerTimespan,
     SchedulingSettings,
     StorageSettings,
@@ -28,6 +29,7 @@ NAMES = {
         "workflow_settings",
         "scheduling_settings",
         "storage_settings",
+        "execution_settings",
         "dag",
         "modifier",
     ),
@@ -36,6 +38,7 @@ NAMES = {
     JobScheduler: ("failed", "job_rate_limiter"),
     WorkflowSettings: ("persistence_backend",),
     SchedulingSettings: ("max_jobs_per_timespan",),
+    ExecutionSettings: ("lock",),
     StorageSettings: ("default_storage_provider",),
     PersistenceBase: ("_serialize_param_pandas", "_serialize_param_builtin"),
 }
