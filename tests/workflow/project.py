@@ -221,11 +221,18 @@ def metrics(project: Project) -> dict:
     return found
 
 
+def _holds(arrived: Callable[[Path], bool], folder: Path) -> bool:
+    try:
+        return arrived(folder)
+    except FileNotFoundError:  # a folder that was listed has gone
+        return False
+
+
 def kill_when(project: Project, arrived: Callable[[Path], bool], *command: str) -> None:
     """Start a command, and kill it with all its jobs when something has arrived."""
     process = project.start(*command)
     deadline = time.monotonic() + 600
-    while not arrived(project.folder):
+    while not _holds(arrived, project.folder):
         assert process.poll() is None, process.communicate()[0]
         assert time.monotonic() < deadline, "nothing arrived"
         time.sleep(0.01)
