@@ -20,10 +20,7 @@ class _Late(ModuleType):
         is_path = (self.__name__, name) == (COMPILER, "__path__")  # of a package's modules
         if name.startswith("__") and not is_path:  # asked of every module that there is
             raise AttributeError(name)
-        for late in (COMPILER, UTILITIES):
-            if isinstance(sys.modules.get(late), _Late):
-                del sys.modules[late]
-        return getattr(importlib.import_module(self.__name__), name)
+        return getattr(_loaded(self.__name__), name)
 
 
 def put_off_compiler() -> None:
@@ -34,6 +31,14 @@ def put_off_compiler() -> None:
     compiler.__dict__.update(graph_break=_graph_break, disable=_disable)
     utilities.__dict__.update(is_compile_supported=_is_compile_supported)
     sys.modules |= {COMPILER: compiler, UTILITIES: utilities}
+
+
+def _loaded(name: str) -> ModuleType:
+    """Load a module in place of what stands for it."""
+    for late in (COMPILER, UTILITIES):
+        if isinstance(sys.modules.get(late), _Late):
+            del sys.modules[late]
+    return importlib.import_module(name)
 
 
 def _graph_break(*_: object, **__: object) -> None:
@@ -47,4 +52,4 @@ def _disable(function: Callable | None = None, *_: object, **__: object) -> Call
 
 def _is_compile_supported(device: str) -> bool:
     """Ask the compiler."""
-    return _Late(UTILITIES).is_compile_supported(device)
+    return _loaded(UTILITIES).is_compile_supported(device)

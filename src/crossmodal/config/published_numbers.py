@@ -55,13 +55,18 @@ def published_numbers(source: Published) -> dict[Place, Number]:
         CrossmodalError: If no such row was published; the message lists what there is.
     """
     key = (source.paper, source.table, source.dataset, source.method, source.variant)
-    if key in _rows():
-        return _rows()[key]
-    for depth, value in enumerate(key):
-        values = dict.fromkeys(k[depth] for k in _rows() if k[:depth] == key[:depth])
-        if value not in values:
-            raise CrossmodalError(
-                f"no row {' / '.join(key)} in published/retrieval.csv: {value!r} is unknown; "
-                f"there are: {', '.join(map(repr, values))}"
-            )
-    raise AssertionError(key)  # some part of it is unknown
+    if key not in _rows():
+        raise CrossmodalError(_first_unknown(key))
+    return _rows()[key]
+
+
+def _first_unknown(key: Key) -> str:
+    """Return a message on the first part of a key that is unknown, and what there is."""
+    lengths = range(1, len(key) + 1)
+    length = next(n for n in lengths if all(k[:n] != key[:n] for k in _rows()))
+    start, value = key[: length - 1], key[length - 1]
+    values = dict.fromkeys(k[length - 1] for k in _rows() if k[: length - 1] == start)
+    return (
+        f"no row {' / '.join(key)} in published/retrieval.csv: {value!r} is unknown; "
+        f"there are: {', '.join(map(repr, values))}"
+    )

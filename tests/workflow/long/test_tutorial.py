@@ -3,6 +3,7 @@
 import csv
 import importlib
 import os
+import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -21,6 +22,8 @@ def test_the_commands_of_the_tutorial_run_as_printed(built, tmp_path, monkeypatc
     monkeypatch.syspath_prepend(ROOT / "tools")
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
     monkeypatch.setenv("PYTHONPATH", str(site))
+    where = (sys.executable, "-c", "import crossmodal; print(crossmodal.__file__)")
+    assert subprocess.check_output(where, cwd=folder, text=True).startswith(str(site))
     printed = importlib.import_module("tutorial").run_all(folder, SMALL)
     assert not CODE & {path.name for path in folder.iterdir()}
     assert "crossmodal run --cores 8 results/tables/toys.md" in printed["crossmodal init toys"]
